@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// publication is one endpoint of this pod.
+type publication struct {
+	key    string
+	member bool   // the key holds a list that the URL joins
+	url    string // fixed, or
+	file   string // written by the app once it knows
+	when   string // URL that must answer 2xx first, or its path on the published URL; empty: no condition
+}
+
+// publications collects the flags that describe what to publish.
+type publications struct {
+	list []publication
+	when map[string]string
+}
+
+func (p *publications) bind(flags *flag.FlagSet) {
+	p.when = map[string]string{}
+	flags.Func("publish", "KEY=URL: set KEY once its condition holds (repeatable)", p.add(func(v string) publication {
+		return publication{url: v}
+	}))
+	flags.Func("publish-member", "KEY=URL: join URL into the list of KEY (repeatable)", p.add(func(v string) publication {
+		return publication{url: v, member: true}
+	}))
+	flags.Func("publish-file", "KEY=PATH: as --publish, with the URL that appears in PATH (repeatable)", p.add(func(v string) publication {
+		return publication{file: v}
+	}))
+	flags.Func("publish-member-file", "KEY=PATH: as --publish-member, with the URL that appears in PATH (repeatable)", p.add(func(v string) publication {
+		return publication{file: v, member: true}
+	}))
+	flags.Func("when-http", "KEY=URL: the condition of KEY, a URL that answers 2xx; a path (/health) is taken on the published URL", func(arg string) error {
+		key, value, err := split(arg)
+		p.when[key] = value
+		return err
+	})
+}
+
+func (p *publications) add(parse func(value string) publication) func(string) error {
+	return func(arg string) error {
+		key, value, err := split(arg)
+		pub := parse(value)
+		pub.key = key
+		p.list = append(p.list, pub)
+		return err
+	}
+}
+
+func split(arg string) (key, value string, err error) {
+	key, value, found := strings.Cut(arg, "=")
+	if !found || key == "" || value == "" {
+		return "", "", fmt.Errorf("%q: want KEY=VALUE", arg)
+	}
+	return key, value, nil
+}
+
+// complete joins conditions and publications, and returns all problems.
+func (p *publications) complete() ([]publication, error) {
+	var problems []error
+	used := map[string]bool{}
+	list := make([]publication, 0, len(p.list))
+	for _, pub := range p.list {
+		pub.when = p.when[pub.key]
+		if used[pub.key] {
+			problems = append(problems, fmt.Errorf("key %q is published twice", pub.key))
+		}
+		used[pub.key] = true
+		list = append(list, pub)
+	}
+	for key := range p.when {
+		if !used[key] {
+			problems = append(problems, fmt.Errorf("--when-http for key %q, which is not published", key))
+		}
+	}
+	return list, errors.Join(problems...)
+}
+
+// condition is the URL to probe before address is published.
+func (p publication) condition(address string) (string, error) {
+	if !strings.HasPrefix(p.when, "/") {
+		return p.when, nil
+	}
+	base, err := url.Parse(address)
+	if err != nil || base.Host == "" {
+		return "", fmt.Errorf("key %q: cannot take %s on %q, which is not a URL with a host", p.key, p.when, address)
+	}
+	return (&url.URL{Scheme: base.Scheme, Host: base.Host, Path: p.when}).String(), nil
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/tandem-rl/tandem/internal/kubeclient"
+	"github.com/tandem-rl/tandem/registry"
+)
+
+// withdrawWithin bounds the withdrawal after SIGTERM; the kubelet kills after 30 s.
+const withdrawWithin = 20 * time.Second
+
+// publisher publishes one endpoint for as long as the process lives.
+type publisher struct {
+	publication
+	store *registry.Store
+}
+
+// run waits for the address and for its condition, publishes, and withdraws when ctx ends.
+func (p publisher) run(ctx context.Context) error {
+	address, err := p.ready(ctx)
+	if err != nil {
+		return ignoreEnd(ctx, err)
+	}
+	// A write that ctx interrupts may have landed, so from here on there is something to withdraw.
+	published := p.publish(ctx, address)
+	if published == nil {
+		klog.FromContext(ctx).Info("published", "key", p.key, "url", address)
+		<-ctx.Done()
+	}
+	return errors.Join(ignoreEnd(ctx, published), p.withdraw(ctx, address))
+}
+
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// ready returns the address once there is one and its condition holds.
+func (p publisher) ready(ctx context.Context) (string, error) {
+	address := p.url
+	if p.file != "" {
+		err := await(ctx, p.file, func(context.Context) (err error) {
+			address, err = readAddress(p.file)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	if p.when == "" {
+		return address, nil
+	}
+	condition, err := p.condition(address)
+	if err != nil {
+		return "", err
+	}
+	return address, await(ctx, condition, probeHTTP(condition))
+}
+
+func readAddress(path string) (string, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	address := strings.TrimSpace(string(raw))
+	if address == "" {
+		return "", fmt.Errorf("%s is empty", path)
+	}
+	return address, nil
+}
+
+// publish writes until it is written. A missing ConfigMap or rule may still come, so only ctx ends the tries.
+func (p publisher) publish(ctx context.Context, address string) error {
+	var retry kubeclient.Backoff
+	for {
+		err := p.write(ctx, address)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, registry.ErrBadKey) || errors.Is(err, registry.ErrFull) {
+			return err
+		}
+		klog.FromContext(ctx).Error(err, "cannot publish yet", "key", p.key)
+		if ended := retry.Wait(ctx, err); ended != nil {
+			return err
+		}
+	}
+}
+
+func (p publisher) write(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestPatience)
+	defer cancel()
+	if p.member {
+		return p.store.Join(ctx, p.key, address)
+	}
+	return p.store.Set(ctx, p.key, address)
+}
+
+// withdraw works after ctx has ended. A registry that is gone needs no withdrawal.
+func (p publisher) withdraw(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawWithin)
+	defer cancel()
+	err := p.remove(ctx, address)
+	if errors.Is(err, registry.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		klog.FromContext(ctx).Info("withdrawn", "key", p.key, "url", address)
+	}
+	return err
+}
+
+func (p publisher) remove(ctx context.Context, address string) error {
+	if p.member {
+		return p.store.Leave(ctx, p.key, address)
+	}
+	return p.store.Withdraw(ctx, p.key)
+}

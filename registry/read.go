@@ -1,0 +1,69 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tandem-rl/tandem/internal/kubeclient"
+)
+
+// GetNow reads key. It returns ErrFailed when the run has failed, ErrNotFound when the key is not there.
+func (s *Store) GetNow(ctx context.Context, key string) (string, error) {
+	if err := checkKey(key); err != nil {
+		return "", err
+	}
+	cm, err := s.readRetrying(ctx)
+	if err != nil {
+		return "", fmt.Errorf("get %q: %w", key, err)
+	}
+	value, err := s.lookup(cm, key)
+	if err != nil {
+		return "", fmt.Errorf("get %q: %w", key, err)
+	}
+	return value, nil
+}
+
+// List reads all keys, sorted, the failure of the run among them.
+func (s *Store) List(ctx context.Context) ([]Endpoint, error) {
+	cm, err := s.readRetrying(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
+	return cm.endpoints(), nil
+}
+
+// lookup is what a reader of key learns from cm.
+func (s *Store) lookup(cm *configMap, key string) (string, error) {
+	value, ok := cm.Data[key]
+	if key != ErrorKey {
+		if err := cm.failure(); err != nil {
+			return "", fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	if !ok || value == "" {
+		return "", fmt.Errorf("%s: key %q: %w", s, key, ErrNotFound)
+	}
+	return value, nil
+}
+
+func (s *Store) read(ctx context.Context) (*configMap, error) {
+	var cm configMap
+	if err := s.client.Get(ctx, kubeclient.ConfigMaps, s.Name(), &cm); err != nil {
+		return nil, s.translate("get", err)
+	}
+	return &cm, nil
+}
+
+// readRetrying reads until the server answers or ctx ends.
+func (s *Store) readRetrying(ctx context.Context) (*configMap, error) {
+	var retry kubeclient.Backoff
+	for {
+		cm, err := s.read(ctx)
+		if err == nil || !retryable(err) {
+			return cm, err
+		}
+		if ended := retry.Wait(ctx, err); ended != nil {
+			return nil, fmt.Errorf("%w; last try: %w", ended, err)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tandem-rl/tandem/internal/kubeclient"
+)
+
+// Get waits for key and returns its value. It returns ErrFailed as soon as the run has failed, ErrForbidden when the
+// role cannot read, and ctx's error together with what was last seen when ctx ends. A ConfigMap that is not there is
+// waited for.
+func (s *Store) Get(ctx context.Context, key string) (string, error) {
+	if err := checkKey(key); err != nil {
+		return "", err
+	}
+	value, err := s.wait(ctx, key)
+	if err != nil {
+		return "", fmt.Errorf("get %q: %w", key, err)
+	}
+	return value, nil
+}
+
+func (s *Store) wait(ctx context.Context, key string) (string, error) {
+	leave := s.feed.enter(ctx)
+	defer leave()
+	last := errors.New("nothing seen yet")
+	for {
+		now, changed := s.feed.now()
+		if now != nil {
+			value, err := s.see(now, key)
+			if err == nil || errors.Is(err, ErrFailed) || errors.Is(err, ErrForbidden) {
+				return value, err
+			}
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("%w; last seen: %w", ctx.Err(), last)
+		case <-changed:
+		}
+	}
+}
+
+// see is what a waiter for key learns from one level of the ConfigMap.
+func (s *Store) see(level *kubeclient.Level[configMap], key string) (string, error) {
+	switch {
+	case level.Err != nil:
+		return "", s.translate("watch", level.Err)
+	case len(level.Items) == 0:
+		return "", fmt.Errorf("%s: %w: `tandem up` creates it", s, ErrNotFound)
+	default:
+		return s.lookup(&level.Items[0], key)
+	}
+}
+
+func (s *Store) follow(ctx context.Context, on func(kubeclient.Level[configMap])) {
+	kubeclient.Follow(ctx, s.client, kubeclient.Query{Resource: kubeclient.ConfigMaps, Name: s.Name()}, on)
+}
