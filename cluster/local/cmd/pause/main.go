@@ -1,0 +1,14 @@
+// Command pause is the process of a pod's sandbox: it holds the pod's namespaces until it is told to end.
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
+	<-stop
+}

@@ -1,0 +1,229 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	local "github.com/tandem-rl/tandem/cluster/local"
+	"github.com/tandem-rl/tandem/cluster/local/internal/deviceplugin"
+	"github.com/tandem-rl/tandem/cluster/local/internal/image"
+	"github.com/tandem-rl/tandem/cluster/local/internal/step"
+	"github.com/tandem-rl/tandem/cluster/local/internal/supervisor"
+)
+
+// app is what every command shares.
+type app struct {
+	config local.Config
+	stdout io.Writer // data
+	stderr io.Writer // talk
+}
+
+func newRoot(stdout, stderr io.Writer) *cobra.Command {
+	a := &app{stdout: stdout, stderr: stderr}
+	root := &cobra.Command{
+		Use:           "tandem-local",
+		Short:         "A real Kubernetes on one Linux machine, without Docker",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	f := root.PersistentFlags()
+	f.StringVar(&a.config.Name, "name", "default", "which instance")
+	f.StringVar(&a.config.Root, "root", "", "folder of all instances (default /var/lib/tandem-local)")
+	f.StringVar(&a.config.Cache, "cache", "", "folder of the built binaries (default ~/.cache/tandem-local)")
+	f.StringVar(&a.config.Source, "source", "", "folder of the cluster/local module (default: where this program was built)")
+	root.AddCommand(a.up(), a.down(), a.status(), a.load(), a.kubeconfig(), a.assets(), a.image(), a.supervise(), a.devicePlugin())
+	return root
+}
+
+func (a *app) up() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "up", Short: "Start an instance and wait until it is ready", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cluster, err := local.Up(cmd.Context(), a.config, a.stderr)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.stdout, "export KUBECONFIG=%s\nexport PATH=%s:$PATH\n", cluster.Kubeconfig, cluster.Assets)
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&a.config.GPUs, "gpus", 0, "fake nvidia.com/gpu devices of the real node")
+	f.IntVar(&a.config.Nodes, "nodes", 0, "simulated nodes to add (kwok)")
+	f.IntVar(&a.config.NodeGPUs, "node-gpus", 8, "nvidia.com/gpu of each simulated node")
+	f.IntVar(&a.config.APIPort, "api-port", 0, "port of the API server on 127.0.0.1 (default: a free one)")
+	f.BoolVar(&a.config.FSync, "fsync", false, "let etcd wait for the disk, as in production")
+	return cmd
+}
+
+func (a *app) down() *cobra.Command {
+	return &cobra.Command{
+		Use: "down", Short: "Remove an instance and all that it made", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dropped, err := local.Down(cmd.Context(), a.config, a.stderr)
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(a.stdout).Encode(map[string]any{"dropped": dropped})
+		},
+	}
+}
+
+func (a *app) status() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use: "status", Short: "Show the processes of an instance", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			status, err := local.Inspect(cmd.Context(), a.config)
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				return json.NewEncoder(a.stdout).Encode(status)
+			}
+			return writeStatus(a.stdout, status)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	return cmd
+}
+
+func writeStatus(out io.Writer, s *local.Status) error {
+	fmt.Fprintf(out, "instance %s  ready %t  kubeconfig %s\n", s.Config.Name, s.Ready, s.Kubeconfig)
+	fmt.Fprintf(out, "packets dropped: %d on the host, %d inside\n\n", s.Dropped.Host, s.Dropped.Inside)
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "PROCESS\tPID\tSTATE\tLOG")
+	for _, p := range s.Processes {
+		state := "running"
+		if !p.Running {
+			state = p.Exit
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", p.Name, p.PID, state, p.Log)
+	}
+	return w.Flush()
+}
+
+func (a *app) load() *cobra.Command {
+	return &cobra.Command{
+		Use: "load IMAGE.tar...", Short: "Import images into the node", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, file := range args {
+				err := step.New(a.stderr).Do("Loading "+file, func() error { return local.Load(cmd.Context(), a.config, file) })
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) kubeconfig() *cobra.Command {
+	return &cobra.Command{
+		Use: "kubeconfig", Short: "Print the path of the administrator's kubeconfig", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			status, err := local.Inspect(cmd.Context(), a.config)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.stdout, status.Kubeconfig)
+			return err
+		},
+	}
+}
+
+func (a *app) assets() *cobra.Command {
+	return &cobra.Command{
+		Use: "assets", Short: "Build what is missing and print the folder of the binaries (KUBEBUILDER_ASSETS)", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := a.config.WithDefaults()
+			if err != nil {
+				return err
+			}
+			dir, err := local.Build(cmd.Context(), config, step.New(a.stderr))
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.stdout, dir)
+			return err
+		},
+	}
+}
+
+func (a *app) image() *cobra.Command {
+	i := image.Image{Files: map[string]string{}, Links: map[string]string{}}
+	var file string
+	var links []string
+	cmd := &cobra.Command{
+		Use: "image --tag TAG --out FILE DEST=SOURCE...", Short: "Write an image of files of this machine", Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := pairs(args, i.Files); err != nil {
+				return err
+			}
+			if err := pairs(links, i.Links); err != nil {
+				return err
+			}
+			return i.WriteTo(file)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&i.Tag, "tag", "", "name and tag of the image, with a registry's name")
+	f.StringVar(&file, "out", "", "tarball to write")
+	f.StringVar(&i.User, "user", "", "uid[:gid] to run as")
+	f.StringSliceVar(&links, "link", nil, "symbolic link: DEST=TARGET")
+	f.StringSliceVar(&i.Dirs, "dir", nil, "empty folder that everyone may write to")
+	f.StringSliceVar(&i.Entrypoint, "entrypoint", nil, "command that is run")
+	cobra.CheckErr(cmd.MarkFlagRequired("tag"))
+	cobra.CheckErr(cmd.MarkFlagRequired("out"))
+	return cmd
+}
+
+func pairs(args []string, into map[string]string) error {
+	for _, arg := range args {
+		dest, source, ok := strings.Cut(arg, "=")
+		if !ok || !strings.HasPrefix(dest, "/") {
+			return fmt.Errorf("%q: want /PATH/IN/IMAGE=VALUE", arg)
+		}
+		into[dest] = source
+	}
+	return nil
+}
+
+// supervise and devicePlugin are run inside an instance by `up`.
+func (a *app) supervise() *cobra.Command {
+	return &cobra.Command{
+		Use: "supervise NAMESPACE", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if os.Getppid() != 1 {
+				return fmt.Errorf("supervise is started by `tandem-local up` in namespaces of its own; not by hand")
+			}
+			var n supervisor.Namespace
+			if err := json.Unmarshal([]byte(args[0]), &n); err != nil {
+				return err
+			}
+			return supervisor.Serve(cmd.Context(), n)
+		},
+	}
+}
+
+func (a *app) devicePlugin() *cobra.Command {
+	var gpus int
+	cmd := &cobra.Command{
+		Use: "device-plugin", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return deviceplugin.New(gpus).Run(cmd.Context(), "/var/lib/kubelet/device-plugins")
+		},
+	}
+	cmd.Flags().IntVar(&gpus, "gpus", 0, "how many devices to offer")
+	return cmd
+}

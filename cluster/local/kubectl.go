@@ -1,0 +1,30 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// kubectl runs the built kubectl as the administrator.
+type kubectl struct {
+	path       string
+	kubeconfig string
+}
+
+func (k kubectl) run(ctx context.Context, args ...string) error {
+	_, err := k.output(ctx, args...)
+	return err
+}
+
+func (k kubectl) output(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, k.path, append([]string{"--kubeconfig=" + k.kubeconfig}, args...)...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, stderr.String())
+	}
+	return string(out), nil
+}
