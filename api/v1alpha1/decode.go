@@ -1,0 +1,60 @@
+package v1alpha1
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+
+	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// Load decodes a Run file, sets its defaults and validates it.
+// The error is an *InvalidError unless the file is not YAML at all.
+func Load(data []byte) (*Run, error) {
+	run, err := Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	run.SetDefaults()
+	if err := asError(run.lines.withLines(run.Validate())); err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+// Decode reads a Run file strictly: a field that does not exist, a field given twice and a value of the wrong type are problems.
+// The error is an *InvalidError unless the file is not YAML at all.
+func Decode(data []byte) (*Run, error) {
+	root, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	found := walk(root, reflect.TypeFor[Run]())
+	if err := asError(found.problems); err != nil {
+		return nil, err
+	}
+	run := &Run{lines: found.lines}
+	if err := sigsyaml.UnmarshalStrict(data, run); err != nil {
+		return nil, fmt.Errorf("decoding the Run file: %w", err)
+	}
+	return run, nil
+}
+
+// parse returns the only document of a file.
+func parse(data []byte) (*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var document, next yaml.Node
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF):
+		return nil, asError([]Problem{{Message: "the file is empty; a Run file starts with apiVersion: " + APIVersion}})
+	case err != nil:
+		return nil, err
+	}
+	if err := decoder.Decode(&next); !errors.Is(err, io.EOF) {
+		return nil, asError([]Problem{{Line: next.Line, Message: "a second document; one file describes one run"}})
+	}
+	return document.Content[0], nil
+}

@@ -1,0 +1,57 @@
+package v1alpha1
+
+// Labels on every object and pod of a run.
+const (
+	// LabelRun holds the run's name: `kubectl get all -l tandem.dev/run=x` shows what belongs to it, `tandem down` deletes by it.
+	LabelRun = "tandem.dev/run"
+	// LabelCluster and LabelGroup say which part of the run an object or pod is.
+	LabelCluster = "tandem.dev/cluster"
+	LabelGroup   = "tandem.dev/group"
+	// LabelBackend is on the run's ConfigMap, so that a run is understood without its file.
+	LabelBackend = "tandem.dev/backend"
+
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	ManagedBy      = "tandem"
+
+	// LabelKAIQueue is where KAI reads the queue from: the top owner first, then the pod.
+	LabelKAIQueue = "kai.scheduler/queue"
+)
+
+// Values of LabelGroup that are not the name of a worker group.
+const (
+	GroupHead   = "head"
+	GroupDriver = "driver"
+)
+
+// FieldManager owns the fields that tandem applies.
+const FieldManager = "tandem"
+
+// ErrorKey of the run's ConfigMap is non-empty once the run has failed.
+const ErrorKey = "error"
+
+// Environment of every container of a run, declared first so that commands, arguments and later variables may refer to it.
+const (
+	EnvRun       = "TANDEM_RUN"
+	EnvNamespace = "TANDEM_NAMESPACE"
+	EnvPodIP     = "POD_IP"
+	EnvPodName   = "POD_NAME"
+	EnvPodUID    = "POD_UID"
+	// EnvRegistry is the registry's address in the user containers of pods that have the registry sidecar.
+	EnvRegistry = "TANDEM_REGISTRY"
+)
+
+// PublishDir is shared by the Ray container, which writes URLs into files here, and the registry sidecar.
+const PublishDir = "/run/tandem/publish"
+
+// Ports that tandem and Ray take in a pod besides those of the Run file.
+const (
+	RegistryPort    int32 = 9440  // the registry sidecar, on loopback
+	MetricsPort     int32 = 8080  // Ray's Prometheus metrics; KubeRay's default, used by both backends
+	RayAgentPort    int32 = 52365 // Ray's dashboard agent, which the probes ask
+	RegistryAddr          = "127.0.0.1:9440"
+	RegistryURL           = "http://" + RegistryAddr
+	PortNameGCS           = "gcs-server"
+	PortNameDash          = "dashboard"
+	PortNameClient        = "client"
+	PortNameMetrics       = "metrics"
+)

@@ -1,0 +1,52 @@
+package v1alpha1
+
+import "fmt"
+
+// ConfigMapName is the run's endpoint registry; the prefix is NeMo-RL's.
+func ConfigMapName(run string) string { return "nemo-rl-endpoints-" + run }
+
+// RegistryAccountName is the ServiceAccount, Role and RoleBinding of pods that only use the registry.
+func RegistryAccountName(run string) string { return run + "-registry" }
+
+// PeerwatchAccountName is the ServiceAccount, Role and RoleBinding of RayCluster heads: registry and cascade.
+func PeerwatchAccountName(run string) string { return run + "-peerwatch" }
+
+// RayClusterName is the RayCluster of a cluster.
+func RayClusterName(run, cluster string) string { return run + "-" + cluster }
+
+// JobSetName is the JobSet of a run.
+func JobSetName(run string) string { return run }
+
+// DriverJobName is the driver's Job of the raycluster backend.
+func DriverJobName(run string) string { return run + "-" + GroupDriver }
+
+// ReplicatedJobName is the replicatedJob of a group; that of the driver is GroupDriver.
+func ReplicatedJobName(cluster, group string) string { return cluster + "-" + group }
+
+// HeadHost is the DNS name of a cluster's head.
+//
+// JobSet gives every pod a name under its headless service, which resolves before the pod is ready. KubeRay makes a service whose
+// name resolves to the ready head only.
+func (r *Run) HeadHost(cluster string) string {
+	if r.Spec.Backend == BackendRayCluster {
+		return fmt.Sprintf("%s-head-svc.%s.svc.cluster.local", RayClusterName(r.Metadata.Name, cluster), r.Metadata.Namespace)
+	}
+	return jobSetHost(r.Metadata.Name, ReplicatedJobName(cluster, GroupHead))
+}
+
+// jobSetHost is the host of a replicatedJob's first pod; JobSet also writes that of the coordinator into a label.
+func jobSetHost(run, replicatedJob string) string {
+	return fmt.Sprintf("%s-%s-0-0.%s", JobSetName(run), replicatedJob, JobSetName(run))
+}
+
+// Labels are the labels of the run's objects; cluster and group are left out where empty.
+func Labels(run, cluster, group string) map[string]string {
+	labels := map[string]string{LabelRun: run, LabelManagedBy: ManagedBy}
+	if cluster != "" {
+		labels[LabelCluster] = cluster
+	}
+	if group != "" {
+		labels[LabelGroup] = group
+	}
+	return labels
+}

@@ -1,0 +1,167 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// APIVersion and Kind head every Run file.
+const (
+	APIVersion = "tandem.dev/v1alpha1"
+	Kind       = "Run"
+)
+
+// Run is one training job: everything that lives and dies together.
+type Run struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Metadata   Metadata `json:"metadata"`
+	Spec       Spec     `json:"spec"`
+
+	lines lines // where each field was in the file; nil for a Run made in Go
+}
+
+// Metadata names the run. The name is also the job id that the training code uses.
+type Metadata struct {
+	Name string `json:"name"`
+	// Namespace is optional in the file; the CLI fills it from --namespace or the kubeconfig context.
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// Spec is what the run consists of.
+type Spec struct {
+	Backend Backend `json:"backend"`
+	// Image is the trainer image: Ray and the training code.
+	Image            string            `json:"image"`
+	ImagePullPolicy  corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
+	ImagePullSecrets []string          `json:"imagePullSecrets,omitempty"`
+	// SidecarImage holds /registry and /peerwatch; default DefaultSidecarImage.
+	SidecarImage string `json:"sidecarImage,omitempty"`
+	// RayVersion tells KubeRay which Ray the image holds; default DefaultRayVersion.
+	RayVersion string     `json:"rayVersion,omitempty"`
+	Scheduling Scheduling `json:"scheduling,omitempty"`
+	Failure    Failure    `json:"failure,omitempty"`
+	Clusters   []Cluster  `json:"clusters"`
+	Driver     Driver     `json:"driver"`
+}
+
+// Backend is the kind of object that a run is rendered to.
+type Backend string
+
+// The backends of this release.
+const (
+	BackendJobSet     Backend = "jobset"
+	BackendRayCluster Backend = "raycluster"
+)
+
+// Scheduling says who places the pods.
+type Scheduling struct {
+	// Scheduler is "default" (the default) or "kai".
+	Scheduler Scheduler `json:"scheduler,omitempty"`
+	// Queue is KAI's leaf queue: required for kai, refused for default.
+	Queue string `json:"queue,omitempty"`
+}
+
+// Scheduler names a scheduler.
+type Scheduler string
+
+// The schedulers of this release.
+const (
+	SchedulerDefault Scheduler = "default"
+	SchedulerKAI     Scheduler = "kai"
+)
+
+// Failure says what happens when a part of the run fails.
+type Failure struct {
+	// OnPeerFailure is "cascade": every cluster is taken down when one fails. There is no other value in this release.
+	OnPeerFailure OnPeerFailure `json:"onPeerFailure,omitempty"`
+	// StartupGrace bounds every wait at start; a peer that has not appeared within it counts as failed. Default 20m.
+	StartupGrace metav1.Duration `json:"startupGrace,omitempty"`
+	// UnreadyGrace is how long a head may be unready before it counts as failed. Default 2m.
+	UnreadyGrace metav1.Duration `json:"unreadyGrace,omitempty"`
+}
+
+// OnPeerFailure is a reaction to the failure of a peer.
+type OnPeerFailure string
+
+// PeerFailureCascade takes down every cluster of the run.
+const PeerFailureCascade OnPeerFailure = "cascade"
+
+// Cluster is one Ray cluster of the run.
+type Cluster struct {
+	Name string `json:"name"`
+	// Ports are Ray's own ports on the head.
+	Ports   RayPorts      `json:"ports,omitempty"`
+	Head    Group         `json:"head,omitempty"`
+	Workers []WorkerGroup `json:"workers,omitempty"`
+	// Publish lists the endpoints that pods of this cluster put into the registry.
+	Publish []Publish `json:"publish,omitempty"`
+}
+
+// RayPorts are the ports a Ray head listens on.
+type RayPorts struct {
+	GCS       int32 `json:"gcs,omitempty"`
+	Dashboard int32 `json:"dashboard,omitempty"`
+	Client    int32 `json:"client,omitempty"`
+}
+
+// Group is pods of one shape.
+type Group struct {
+	// Command runs beside `ray start`; the first of the two that ends, ends the container. Without it the pod is a plain Ray node.
+	Command []string        `json:"command,omitempty"`
+	Env     []corev1.EnvVar `json:"env,omitempty"`
+	// GPUs of one pod: nvidia.com/gpu in requests and limits, and Ray's num-gpus.
+	GPUs int32 `json:"gpus,omitempty"`
+	// Resources are the requests of the Ray container.
+	Resources corev1.ResourceList `json:"resources,omitempty"`
+	Limits    corev1.ResourceList `json:"limits,omitempty"`
+	// Ports are further container ports, by name.
+	Ports map[string]int32 `json:"ports,omitempty"`
+	// RayStartParams are further flags of `ray start`, without the dashes.
+	RayStartParams map[string]string `json:"rayStartParams,omitempty"`
+}
+
+// WorkerGroup is a named group with a number of pods.
+type WorkerGroup struct {
+	Name string `json:"name"`
+	// Replicas is the number of pods; default 1.
+	Replicas *int32 `json:"replicas,omitempty"`
+	Group    `json:",inline"`
+}
+
+// Publish is one endpoint that pods of a group put into the registry.
+type Publish struct {
+	// Key of the endpoint in the run's ConfigMap.
+	Key string `json:"key"`
+	// Group is the group whose pods publish. Default: head, or every worker group when Member is set.
+	Group string `json:"group,omitempty"`
+	// Member joins the URL into a JSON list instead of setting the key, for keys that many pods share.
+	Member bool `json:"member,omitempty"`
+	// URL is a fixed address; $(POD_IP) and the like are expanded in the pod.
+	URL string `json:"url,omitempty"`
+	// File is a name in /run/tandem/publish into which the app writes its URL once it knows it.
+	File string `json:"file,omitempty"`
+	// When holds the endpoint back until the condition is met.
+	When *Condition `json:"when,omitempty"`
+}
+
+// Condition is what must hold before an endpoint is published.
+type Condition struct {
+	HTTPGet *HTTPGet `json:"httpGet,omitempty"`
+}
+
+// HTTPGet holds when a GET on the pod answers 2xx.
+type HTTPGet struct {
+	// Port may be omitted with Publish.File: the port of the published URL is asked.
+	Port int32  `json:"port,omitempty"`
+	Path string `json:"path"`
+}
+
+// Driver is the process whose exit ends the run. It is submitted as a Ray job to the head of Cluster.
+type Driver struct {
+	Cluster   string              `json:"cluster"`
+	Command   []string            `json:"command"`
+	Env       []corev1.EnvVar     `json:"env,omitempty"`
+	Resources corev1.ResourceList `json:"resources,omitempty"`
+	Limits    corev1.ResourceList `json:"limits,omitempty"`
+}

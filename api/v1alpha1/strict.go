@@ -1,0 +1,186 @@
+package v1alpha1
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// walker compares a YAML tree with a Go type by its JSON tags, and remembers the line of every field.
+// The typed decoder that follows cannot do this: it knows no lines and stops at the first problem.
+type walker struct {
+	lines    lines
+	problems []Problem
+}
+
+func walk(root *yaml.Node, t reflect.Type) *walker {
+	w := &walker{lines: lines{"": root.Line}}
+	w.value(nil, root, t)
+	return w
+}
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+// value checks one node against the type it must become.
+func (w *walker) value(path *field.Path, node *yaml.Node, t reflect.Type) {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case node.Tag == "!!null":
+	case reflect.PointerTo(t).Implements(unmarshaler):
+		w.leaf(path, node, t)
+	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
+		w.mapping(path, node, t)
+	case t.Kind() == reflect.Slice:
+		w.sequence(path, node, t)
+	default:
+		w.leaf(path, node, t)
+	}
+}
+
+// mapping checks the keys of a struct or map.
+func (w *walker) mapping(path *field.Path, node *yaml.Node, t reflect.Type) {
+	if node.Kind != yaml.MappingNode {
+		w.report(node.Line, path, "must be a mapping of field: value, not %s", describe(node))
+		return
+	}
+	first := map[string]int{}
+	for i := 0; i < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		if key.Tag == "!!merge" {
+			w.value(path, value, t)
+			continue
+		}
+		child := childPath(path, key.Value, t)
+		if line, twice := first[key.Value]; twice {
+			w.report(key.Line, child, "given twice; the first is on line %d: remove one", line)
+			continue
+		}
+		first[key.Value] = key.Line
+		w.lines[child.String()] = key.Line
+		w.member(child, key, value, t)
+	}
+}
+
+func (w *walker) member(path *field.Path, key, value *yaml.Node, t reflect.Type) {
+	if t.Kind() == reflect.Map {
+		w.value(path, value, t.Elem())
+		return
+	}
+	known := jsonFields(t)
+	if fieldType, ok := known[key.Value]; ok {
+		w.value(path, value, fieldType)
+		return
+	}
+	if near := nearest(key.Value, known); near != "" {
+		w.report(key.Line, path, "unknown field; did you mean %q?", near)
+		return
+	}
+	w.report(key.Line, path, "unknown field; known here: %s", strings.Join(sortedKeys(known), ", "))
+}
+
+func (w *walker) sequence(path *field.Path, node *yaml.Node, t reflect.Type) {
+	if node.Kind != yaml.SequenceNode {
+		w.report(node.Line, path, "must be a list, not %s", describe(node))
+		return
+	}
+	for i, item := range node.Content {
+		child := path.Index(i)
+		w.lines[child.String()] = item.Line
+		w.value(child, item, t.Elem())
+	}
+}
+
+// leaf decodes a value the way the typed decoder will, to report its complaint with a line.
+func (w *walker) leaf(path *field.Path, node *yaml.Node, t reflect.Type) {
+	var value any
+	if err := node.Decode(&value); err != nil {
+		w.report(node.Line, path, "%v", err)
+		return
+	}
+	data, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(data, reflect.New(t).Interface())
+	}
+	switch {
+	case err == nil:
+	case t.Kind() == reflect.String && node.Kind == yaml.ScalarNode:
+		w.report(node.Line, path, "must be a string, not %s: write %q", describe(node), node.Value)
+	case t.Kind() == reflect.Struct, node.Kind == yaml.ScalarNode && t.Kind() == reflect.Interface:
+		w.report(node.Line, path, "invalid value %q: %v", node.Value, err)
+	default:
+		w.report(node.Line, path, "must be %s, not %s", goName(t), describe(node))
+	}
+}
+
+func (w *walker) report(line int, path *field.Path, format string, args ...any) {
+	problem := Problem{Line: line, Message: fmt.Sprintf(format, args...)}
+	if path != nil {
+		problem.Field = path.String()
+	}
+	w.problems = append(w.problems, problem)
+}
+
+func childPath(path *field.Path, key string, t reflect.Type) *field.Path {
+	switch {
+	case t.Kind() == reflect.Map:
+		return path.Key(key)
+	case path == nil:
+		return field.NewPath(key)
+	default:
+		return path.Child(key)
+	}
+}
+
+// jsonFields are the fields of a struct by JSON name, those of inlined structs included.
+func jsonFields(t reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !f.IsExported():
+		case name == "" && (f.Anonymous || strings.Contains(options, "inline")):
+			for inlined, inlinedType := range jsonFields(f.Type) {
+				fields[inlined] = inlinedType
+			}
+		default:
+			fields[name] = f.Type
+		}
+	}
+	return fields
+}
+
+// describe names a node for a person.
+func describe(node *yaml.Node) string {
+	switch {
+	case node.Kind == yaml.MappingNode:
+		return "a mapping"
+	case node.Kind == yaml.SequenceNode:
+		return "a list"
+	case node.Tag == "!!int" || node.Tag == "!!float":
+		return "the number " + node.Value
+	case node.Tag == "!!bool":
+		return "the boolean " + node.Value
+	default:
+		return fmt.Sprintf("the text %q", node.Value)
+	}
+}
+
+func goName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	default:
+		return "a whole number"
+	}
+}

@@ -1,0 +1,126 @@
+package v1alpha1
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ResourceGPU is what `gpus` asks for.
+const ResourceGPU corev1.ResourceName = "nvidia.com/gpu"
+
+func (c *Cluster) validate(path *field.Path) field.ErrorList {
+	errs := c.Head.validate(path.Child("head"))
+	errs = append(errs, c.validateHeadPorts(path)...)
+	for i := range c.Workers {
+		worker, at := &c.Workers[i], path.Child("workers").Index(i)
+		errs = append(errs, worker.validate(at)...)
+		errs = append(errs, newPortSet().addNamed(at.Child("ports"), worker.Ports)...)
+		if worker.replicas() < 0 {
+			errs = append(errs, field.Invalid(at.Child("replicas"), worker.replicas(), "must not be negative"))
+		}
+	}
+	return append(errs, c.validatePublish(path.Child("publish"))...)
+}
+
+func (g *Group) validate(path *field.Path) field.ErrorList {
+	errs := validateEnv(path.Child("env"), g.Env)
+	if g.GPUs < 0 {
+		errs = append(errs, field.Invalid(path.Child("gpus"), g.GPUs, "must not be negative"))
+	}
+	errs = append(errs, validateResources(path, g.Resources, g.Limits)...)
+	return append(errs, validateRayStartParams(path.Child("rayStartParams"), g.RayStartParams)...)
+}
+
+// managedParams are flags of `ray start` that tandem sets, with the field that sets them.
+var managedParams = map[string]string{
+	"head":                        "it follows from the group",
+	"address":                     "it follows from the cluster",
+	"block":                       "it is always set",
+	"port":                        "set ports.gcs of the cluster",
+	"dashboard-port":              "set ports.dashboard of the cluster",
+	"dashboard-agent-listen-port": "the probes ask it on its default port",
+	"metrics-export-port":         "it is 8080",
+	"ray-client-server-port":      "set ports.client of the cluster",
+	"num-gpus":                    "set gpus of the group",
+}
+
+func validateRayStartParams(path *field.Path, params map[string]string) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range sortedKeys(params) {
+		if wayOut, managed := managedParams[name]; managed {
+			errs = append(errs, field.Invalid(path.Key(name), params[name], "tandem sets this flag: "+wayOut))
+		}
+		if strings.HasPrefix(name, "-") {
+			errs = append(errs, field.Invalid(path.Key(name), params[name], "leave out the dashes: "+strings.TrimLeft(name, "-")))
+		}
+	}
+	return errs
+}
+
+// ownEnv are the variables that tandem sets.
+var ownEnv = map[string]bool{EnvRun: true, EnvNamespace: true, EnvPodIP: true, EnvPodName: true, EnvRegistry: true}
+
+func validateEnv(path *field.Path, env []corev1.EnvVar) field.ErrorList {
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i, variable := range env {
+		name := path.Index(i).Child("name")
+		switch {
+		case variable.Name == "":
+			errs = append(errs, field.Required(name, "the variable's name"))
+		case ownEnv[variable.Name]:
+			errs = append(errs, field.Invalid(name, variable.Name, "tandem sets this variable: choose another name"))
+		case seen[variable.Name]:
+			errs = append(errs, field.Duplicate(name, variable.Name))
+		default:
+			errs = append(errs, invalid(name, variable.Name, validation.IsEnvVarName(variable.Name))...)
+		}
+		seen[variable.Name] = true
+		if variable.Value != "" && variable.ValueFrom != nil {
+			errs = append(errs, field.Invalid(path.Index(i).Child("valueFrom"), variable.Name, "value is set too: remove one"))
+		}
+	}
+	return errs
+}
+
+func validateResources(path *field.Path, requests, limits corev1.ResourceList) field.ErrorList {
+	errs := validateQuantities(path.Child("resources"), requests)
+	errs = append(errs, validateQuantities(path.Child("limits"), limits)...)
+	for _, name := range sortedResources(limits) {
+		request, both := requests[name]
+		if limit := limits[name]; both && request.Cmp(limit) > 0 {
+			errs = append(errs, field.Invalid(path.Child("limits").Key(string(name)), limit.String(), fmt.Sprintf("is less than the request of %s", request.String())))
+		}
+	}
+	return errs
+}
+
+func validateQuantities(path *field.Path, list corev1.ResourceList) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range sortedResources(list) {
+		quantity, at := list[name], path.Key(string(name))
+		if quantity.Sign() < 0 {
+			errs = append(errs, field.Invalid(at, quantity.String(), "must not be negative"))
+		}
+		if name == ResourceGPU {
+			errs = append(errs, field.Invalid(at, quantity.String(), "GPUs are asked for by the group's gpus field, so that Ray hears of them too"))
+		}
+	}
+	return errs
+}
+
+func sortedResources(list corev1.ResourceList) []corev1.ResourceName {
+	names := map[string]bool{}
+	for name := range list {
+		names[string(name)] = true
+	}
+	sorted := make([]corev1.ResourceName, 0, len(list))
+	for _, name := range sortedKeys(names) {
+		sorted = append(sorted, corev1.ResourceName(name))
+	}
+	return sorted
+}

@@ -1,0 +1,77 @@
+package pod
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/tandem-rl/tandem/api/v1alpha1"
+)
+
+// JobSpec runs n pods of a template once: a pod that fails, or that the cluster takes away, fails the Job, and its logs stay.
+//
+// Without the podFailurePolicy an evicted pod would be replaced by one that joins a run which has already lost it.
+func JobSpec(n int32, template *corev1ac.PodTemplateSpecApplyConfiguration) *batchv1ac.JobSpecApplyConfiguration {
+	template.Spec.WithRestartPolicy(corev1.RestartPolicyNever)
+	disrupted := batchv1ac.PodFailurePolicyRule().
+		WithAction(batchv1.PodFailurePolicyActionFailJob).
+		WithOnPodConditions(batchv1ac.PodFailurePolicyOnPodConditionsPattern().
+			WithType(corev1.DisruptionTarget).WithStatus(corev1.ConditionTrue))
+	return batchv1ac.JobSpec().
+		WithCompletions(n).
+		WithParallelism(n).
+		WithCompletionMode(batchv1.IndexedCompletion).
+		WithBackoffLimit(0).
+		WithPodFailurePolicy(batchv1ac.PodFailurePolicy().WithRules(disrupted)).
+		WithTemplate(template)
+}
+
+// Driver is the pod that submits the driver's command as a Ray job. Its exit code is the run's.
+func Driver(run *v1alpha1.Run) *corev1ac.PodTemplateSpecApplyConfiguration {
+	return corev1ac.PodTemplateSpec().
+		WithLabels(DriverLabels(run)).
+		WithSpec(podSpec(run).
+			WithInitContainers(driverWaits(run)...).
+			WithContainers(driverContainer(run)))
+}
+
+// DriverLabels are those of the driver's pod and Job.
+func DriverLabels(run *v1alpha1.Run) map[string]string {
+	return Labels(run, run.Spec.Driver.Cluster, v1alpha1.GroupDriver)
+}
+
+// driverWaits hold the submission back until the head can take it.
+func driverWaits(run *v1alpha1.Run) []*corev1ac.ContainerApplyConfiguration {
+	gcs, dashboard := driverAddresses(run)
+	return []*corev1ac.ContainerApplyConfiguration{
+		waitForTCP(run, "wait-for-head", gcs),
+		waitForHTTP(run, "wait-for-dashboard", dashboard+"/api/version"),
+	}
+}
+
+func driverContainer(run *v1alpha1.Run) *corev1ac.ContainerApplyConfiguration {
+	_, dashboard := driverAddresses(run)
+	driver := run.Spec.Driver
+	return userContainer(run, DriverContainer).
+		WithCommand("ray", "job", "submit", "--address", dashboard, "--submission-id", run.Metadata.Name, "--").
+		WithArgs(driver.Command...).
+		WithEnv(append(baseEnv(run), userEnv(driver.Env)...)...).
+		WithResources(resources(driver.Resources, driver.Limits, 0))
+}
+
+// driverAddresses are the GCS address and the dashboard URL of the cluster that the driver is submitted to.
+func driverAddresses(run *v1alpha1.Run) (gcs, dashboard string) {
+	host := run.HeadHost(run.Spec.Driver.Cluster)
+	for _, cluster := range run.Spec.Clusters {
+		if cluster.Name == run.Spec.Driver.Cluster {
+			gcs = net.JoinHostPort(host, strconv.Itoa(int(cluster.Ports.GCS)))
+			dashboard = fmt.Sprintf("http://%s:%d", host, cluster.Ports.Dashboard)
+		}
+	}
+	return gcs, dashboard
+}

@@ -1,0 +1,69 @@
+package pod
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/tandem-rl/tandem/api/v1alpha1"
+)
+
+// baseEnv is the environment of every container, first in the list so that $(POD_IP) and the like expand in what follows.
+func baseEnv(run *v1alpha1.Run) []*corev1ac.EnvVarApplyConfiguration {
+	return []*corev1ac.EnvVarApplyConfiguration{
+		literal(v1alpha1.EnvRun, run.Metadata.Name),
+		literal(v1alpha1.EnvNamespace, run.Metadata.Namespace),
+		fromField(v1alpha1.EnvPodIP, "status.podIP"),
+		fromField(v1alpha1.EnvPodName, "metadata.name"),
+	}
+}
+
+// env is the environment of the Ray container. RAY_ADDRESS may be overridden by the file.
+func (g Group) env() []*corev1ac.EnvVarApplyConfiguration {
+	env := baseEnv(g.Run)
+	if g.hasRegistry() {
+		env = append(env, literal(v1alpha1.EnvRegistry, v1alpha1.RegistryURL))
+	}
+	if !declares(g.Spec.Env, "RAY_ADDRESS") {
+		env = append(env, literal("RAY_ADDRESS", g.gcsAddress()))
+	}
+	return append(env, userEnv(g.Spec.Env)...)
+}
+
+func declares(env []corev1.EnvVar, name string) bool {
+	return slices.ContainsFunc(env, func(v corev1.EnvVar) bool { return v.Name == name })
+}
+
+func literal(name, value string) *corev1ac.EnvVarApplyConfiguration {
+	return corev1ac.EnvVar().WithName(name).WithValue(value)
+}
+
+func fromField(name, path string) *corev1ac.EnvVarApplyConfiguration {
+	return corev1ac.EnvVar().WithName(name).WithValueFrom(
+		corev1ac.EnvVarSource().WithFieldRef(corev1ac.ObjectFieldSelector().WithFieldPath(path)))
+}
+
+// userEnv takes over the variables of the file as they are.
+func userEnv(env []corev1.EnvVar) []*corev1ac.EnvVarApplyConfiguration {
+	out := make([]*corev1ac.EnvVarApplyConfiguration, len(env))
+	for i := range env {
+		out[i] = &corev1ac.EnvVarApplyConfiguration{}
+		mustConvert(env[i], out[i])
+	}
+	return out
+}
+
+// mustConvert copies a typed value into its apply configuration, which has the same JSON. It panics where that is not so: a
+// mistake in this package that every test would hit, not one that a Run file can cause.
+func mustConvert(from, to any) {
+	data, err := json.Marshal(from)
+	if err == nil {
+		err = json.Unmarshal(data, to)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("%T does not convert to %T: %v", from, to, err))
+	}
+}

@@ -1,0 +1,81 @@
+package pod
+
+import (
+	_ "embed"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tandem-rl/tandem/api/v1alpha1"
+)
+
+//go:embed start.sh
+var startScript string
+
+// startCommand is the command of every Ray container: the script, and the name it goes by in bash's own messages.
+func startCommand() []string {
+	return []string{"/bin/bash", "-c", startScript, "tandem-start"}
+}
+
+// startArgs hands the script Ray's arguments and the group's command as separate words; nothing is quoted or pasted.
+func (g Group) startArgs() []string {
+	ray := g.rayArgs()
+	args := append([]string{strconv.Itoa(len(ray))}, ray...)
+	return append(args, g.Spec.Command...)
+}
+
+func (g Group) rayArgs() []string {
+	if g.isHead() {
+		return append([]string{"--head"}, flags(g.RayStartParams())...)
+	}
+	return append([]string{"--address=" + g.gcsAddress()}, flags(g.RayStartParams())...)
+}
+
+// gcsAddress is where the group finds its cluster.
+func (g Group) gcsAddress() string {
+	host := "127.0.0.1"
+	if !g.isHead() {
+		host = g.Run.HeadHost(g.Cluster.Name)
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(g.Cluster.Ports.GCS)))
+}
+
+// RayStartParams are the flags of `ray start` by name, without those that KubeRay adds to its own (address, block).
+// KubeRay reads ports from them for its services and probes, so the RayCluster repeats what the start script uses.
+func (g Group) RayStartParams() map[string]string {
+	params := map[string]string{
+		"metrics-export-port":         strconv.Itoa(int(v1alpha1.MetricsPort)),
+		"dashboard-agent-listen-port": strconv.Itoa(int(v1alpha1.RayAgentPort)),
+	}
+	if g.isHead() {
+		params["port"] = strconv.Itoa(int(g.Cluster.Ports.GCS))
+		params["dashboard-host"] = "0.0.0.0"
+		params["dashboard-port"] = strconv.Itoa(int(g.Cluster.Ports.Dashboard))
+		params["ray-client-server-port"] = strconv.Itoa(int(g.Cluster.Ports.Client))
+		params["no-monitor"] = "true" // the monitor is Ray's autoscaler; the size of a run is fixed
+	}
+	if g.Spec.GPUs > 0 {
+		params["num-gpus"] = strconv.Itoa(int(g.Spec.GPUs))
+	}
+	maps.Copy(params, g.Spec.RayStartParams)
+	return params
+}
+
+// flags writes parameters as KubeRay does: "true" is a bare flag, "false" leaves it out, but for the two that take the word.
+func flags(params map[string]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		value := params[name]
+		takesWord := name == "log-color" || name == "include-dashboard"
+		switch {
+		case strings.EqualFold(value, "true") && !takesWord:
+			out = append(out, "--"+name)
+		case strings.EqualFold(value, "false") && !takesWord:
+		default:
+			out = append(out, "--"+name+"="+value)
+		}
+	}
+	return out
+}

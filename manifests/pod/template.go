@@ -1,0 +1,62 @@
+package pod
+
+import (
+	"maps"
+
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/tandem-rl/tandem/api/v1alpha1"
+)
+
+// Template is the pod of the group.
+func (g Group) Template() *corev1ac.PodTemplateSpecApplyConfiguration {
+	spec := podSpec(g.Run).
+		WithInitContainers(g.initContainers()...).
+		WithContainers(g.rayContainer()).
+		WithVolumes(g.volumes()...)
+	if account := g.serviceAccount(); account != "" {
+		spec.WithServiceAccountName(account)
+	}
+	return corev1ac.PodTemplateSpec().WithLabels(g.Labels()).WithSpec(spec)
+}
+
+// Labels are those of the group's pods and of the objects that make them.
+func (g Group) Labels() map[string]string { return Labels(g.Run, g.Cluster.Name, g.Name) }
+
+// initContainers are the sidecars and, on JobSet, the wait for the head; KubeRay adds its own wait to workers.
+func (g Group) initContainers() []*corev1ac.ContainerApplyConfiguration {
+	var out []*corev1ac.ContainerApplyConfiguration
+	if g.hasRegistry() {
+		out = append(out, g.registrySidecar())
+	}
+	if g.hasPeerwatch() {
+		out = append(out, g.peerwatchSidecar())
+	}
+	if !g.isHead() && !g.isRayCluster() {
+		out = append(out, waitForTCP(g.Run, "wait-for-head", g.gcsAddress()))
+	}
+	return out
+}
+
+// podSpec is what all pods of a run have in common.
+func podSpec(run *v1alpha1.Run) *corev1ac.PodSpecApplyConfiguration {
+	spec := corev1ac.PodSpec().
+		WithAutomountServiceAccountToken(false).
+		WithEnableServiceLinks(false)
+	for _, secret := range run.Spec.ImagePullSecrets {
+		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret))
+	}
+	if run.Spec.Scheduling.Scheduler == v1alpha1.SchedulerKAI {
+		spec.WithSchedulerName("kai-scheduler")
+	}
+	return spec
+}
+
+// Labels are the labels of a run's objects and pods, with the queue where KAI looks for it.
+func Labels(run *v1alpha1.Run, cluster, group string) map[string]string {
+	labels := v1alpha1.Labels(run.Metadata.Name, cluster, group)
+	if run.Spec.Scheduling.Scheduler == v1alpha1.SchedulerKAI {
+		maps.Copy(labels, map[string]string{v1alpha1.LabelKAIQueue: run.Spec.Scheduling.Queue})
+	}
+	return labels
+}

@@ -1,0 +1,62 @@
+// Package raycluster renders a run as KubeRay RayClusters, one for each cluster, and a Job for the driver.
+//
+// It promises that KubeRay starts what the Run file says and nothing else: KubeRay's own start command is replaced by that of
+// package pod (annotation ray.io/overwrite-container-cmd), its autoscaler is off and its probes find theirs set. rayStartParams repeat
+// the flags because KubeRay reads the ports of its services from them.
+//
+// Pods keep the restart policy Always: a head that fails restarts in place, and the peerwatch sidecar beside it, which survives
+// that, sees the restart and takes the run down. With Never KubeRay would replace the pod and the evidence with it.
+package raycluster
+
+import (
+	rayac "github.com/ray-project/kuberay/ray-operator/pkg/client/applyconfiguration/ray/v1"
+	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/tandem-rl/tandem/api/v1alpha1"
+	"github.com/tandem-rl/tandem/manifests/pod"
+)
+
+// overwriteCommand makes KubeRay leave the container's command alone.
+const overwriteCommand = "ray.io/overwrite-container-cmd"
+
+// Build renders one cluster of a valid run of the raycluster backend.
+func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) *rayac.RayClusterApplyConfiguration {
+	spec := rayac.RayClusterSpec().
+		WithRayVersion(run.Spec.RayVersion).
+		WithEnableInTreeAutoscaling(false).
+		WithHeadGroupSpec(head(pod.Head(run, cluster)))
+	for i := range cluster.Workers {
+		worker := &cluster.Workers[i]
+		spec.WithWorkerGroupSpecs(workers(pod.Worker(run, cluster, worker), *worker.Replicas))
+	}
+	return rayac.RayCluster(v1alpha1.RayClusterName(run.Metadata.Name, cluster.Name), run.Metadata.Namespace).
+		WithLabels(pod.Labels(run, cluster.Name, "")).
+		WithSpec(spec)
+}
+
+func head(g pod.Group) *rayac.HeadGroupSpecApplyConfiguration {
+	return rayac.HeadGroupSpec().WithRayStartParams(g.RayStartParams()).WithTemplate(template(g))
+}
+
+// workers is a group of fixed size; KubeRay wants the bounds spelt out.
+func workers(g pod.Group, replicas int32) *rayac.WorkerGroupSpecApplyConfiguration {
+	return rayac.WorkerGroupSpec().
+		WithGroupName(g.Name).
+		WithReplicas(replicas).
+		WithMinReplicas(replicas).
+		WithMaxReplicas(replicas).
+		WithRayStartParams(g.RayStartParams()).
+		WithTemplate(template(g))
+}
+
+func template(g pod.Group) *corev1ac.PodTemplateSpecApplyConfiguration {
+	return g.Template().WithAnnotations(map[string]string{overwriteCommand: "true"})
+}
+
+// Driver renders the Job that submits the driver.
+func Driver(run *v1alpha1.Run) *batchv1ac.JobApplyConfiguration {
+	return batchv1ac.Job(v1alpha1.DriverJobName(run.Metadata.Name), run.Metadata.Namespace).
+		WithLabels(pod.DriverLabels(run)).
+		WithSpec(pod.JobSpec(1, pod.Driver(run)))
+}

@@ -1,0 +1,72 @@
+// Package rbac builds the service accounts of a run and what they may do.
+//
+// It promises that every rule that can be narrowed names its objects, and that no pod may create or delete a ConfigMap: the run's
+// is made before any pod. Only heads of the raycluster backend may delete anything, and only what belongs to their run. Reading
+// pods cannot be narrowed by name, since KubeRay makes the names up.
+package rbac
+
+import (
+	"slices"
+
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
+
+	"github.com/tandem-rl/tandem/api/v1alpha1"
+	"github.com/tandem-rl/tandem/manifests/pod"
+)
+
+// Account is a ServiceAccount with its Role and RoleBinding, all of one name.
+type Account struct {
+	ServiceAccount *corev1ac.ServiceAccountApplyConfiguration
+	Role           *rbacv1ac.RoleApplyConfiguration
+	RoleBinding    *rbacv1ac.RoleBindingApplyConfiguration
+}
+
+// Accounts are those of the run's pods.
+func Accounts(run *v1alpha1.Run) []Account {
+	name := run.Metadata.Name
+	accounts := []Account{account(run, v1alpha1.RegistryAccountName(name), registryRules(name))}
+	if run.Spec.Backend == v1alpha1.BackendRayCluster {
+		rules := slices.Concat(registryRules(name), peerwatchRules(run))
+		accounts = append(accounts, account(run, v1alpha1.PeerwatchAccountName(name), rules))
+	}
+	return accounts
+}
+
+func account(run *v1alpha1.Run, name string, rules []*rbacv1ac.PolicyRuleApplyConfiguration) Account {
+	namespace, labels := run.Metadata.Namespace, pod.Labels(run, "", "")
+	return Account{
+		// Pods mount the token by a projected volume into the sidecars alone.
+		ServiceAccount: corev1ac.ServiceAccount(name, namespace).WithLabels(labels).WithAutomountServiceAccountToken(false),
+		Role:           rbacv1ac.Role(name, namespace).WithLabels(labels).WithRules(rules...),
+		RoleBinding: rbacv1ac.RoleBinding(name, namespace).WithLabels(labels).
+			WithRoleRef(rbacv1ac.RoleRef().WithAPIGroup("rbac.authorization.k8s.io").WithKind("Role").WithName(name)).
+			WithSubjects(rbacv1ac.Subject().WithKind("ServiceAccount").WithName(name).WithNamespace(namespace)),
+	}
+}
+
+// registryRules: read and write the run's endpoints.
+func registryRules(run string) []*rbacv1ac.PolicyRuleApplyConfiguration {
+	return []*rbacv1ac.PolicyRuleApplyConfiguration{
+		rule("", "configmaps", "get", "list", "watch", "patch", "update").WithResourceNames(v1alpha1.ConfigMapName(run)),
+	}
+}
+
+// peerwatchRules: watch the run and take it down.
+func peerwatchRules(run *v1alpha1.Run) []*rbacv1ac.PolicyRuleApplyConfiguration {
+	clusters := make([]string, len(run.Spec.Clusters))
+	for i, cluster := range run.Spec.Clusters {
+		clusters[i] = v1alpha1.RayClusterName(run.Metadata.Name, cluster.Name)
+	}
+	driver := v1alpha1.DriverJobName(run.Metadata.Name)
+	return []*rbacv1ac.PolicyRuleApplyConfiguration{
+		rule("ray.io", "rayclusters", "get", "list", "watch", "delete").WithResourceNames(clusters...),
+		rule("batch", "jobs", "get", "list", "watch", "delete").WithResourceNames(driver),
+		rule("", "pods", "get", "list", "watch"),
+		rule("", "events", "create", "patch"),
+	}
+}
+
+func rule(group, resource string, verbs ...string) *rbacv1ac.PolicyRuleApplyConfiguration {
+	return rbacv1ac.PolicyRule().WithAPIGroups(group).WithResources(resource).WithVerbs(verbs...)
+}

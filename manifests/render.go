@@ -1,0 +1,86 @@
+// Package manifests renders a Run to Kubernetes objects.
+//
+// It promises that the same Run gives the same bytes, that what `tandem render` prints is what `tandem up` applies, and that the
+// objects are ordered so that nothing refers to one that comes later: accounts and rights, the ConfigMap that the pods expect to find,
+// then the workloads. It reads nothing but the Run.
+//
+//	objects, err := manifests.Render(run)
+//	err = manifests.WriteYAML(os.Stdout, objects)
+package manifests
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/tandem-rl/tandem/api/v1alpha1"
+	"github.com/tandem-rl/tandem/manifests/jobset"
+	"github.com/tandem-rl/tandem/manifests/pod"
+	"github.com/tandem-rl/tandem/manifests/raycluster"
+	"github.com/tandem-rl/tandem/manifests/rbac"
+)
+
+// ErrNoNamespace: a Run is rendered for one namespace, which its file may leave to the caller.
+var ErrNoNamespace = errors.New("the run has no namespace")
+
+// Render returns the objects of a run in the order in which they are applied. An invalid run is refused with all its problems.
+func Render(run *v1alpha1.Run) ([]*unstructured.Unstructured, error) {
+	if errs := run.Validate(); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	if run.Metadata.Namespace == "" {
+		return nil, fmt.Errorf("rendering run %s: %w", run.Metadata.Name, ErrNoNamespace)
+	}
+	return toUnstructured(objects(run))
+}
+
+// objects lists the apply configurations of a run.
+func objects(run *v1alpha1.Run) []any {
+	var accounts, roles, bindings []any
+	for _, account := range rbac.Accounts(run) {
+		accounts = append(accounts, account.ServiceAccount)
+		roles = append(roles, account.Role)
+		bindings = append(bindings, account.RoleBinding)
+	}
+	all := append(append(accounts, roles...), bindings...)
+	all = append(all, configMap(run))
+	return append(all, workloads(run)...)
+}
+
+func workloads(run *v1alpha1.Run) []any {
+	if run.Spec.Backend == v1alpha1.BackendJobSet {
+		return []any{jobset.Build(run)}
+	}
+	var out []any
+	for i := range run.Spec.Clusters {
+		out = append(out, raycluster.Build(run, &run.Spec.Clusters[i]))
+	}
+	return append(out, raycluster.Driver(run))
+}
+
+// configMap is the empty endpoint registry. It has no data, so that applying it again takes no endpoint away.
+func configMap(run *v1alpha1.Run) *corev1ac.ConfigMapApplyConfiguration {
+	return corev1ac.ConfigMap(v1alpha1.ConfigMapName(run.Metadata.Name), run.Metadata.Namespace).
+		WithLabels(pod.Labels(run, "", "")).
+		WithLabels(map[string]string{v1alpha1.LabelBackend: string(run.Spec.Backend)})
+}
+
+// toUnstructured keeps exactly the fields that the apply configurations set.
+func toUnstructured(configurations []any) ([]*unstructured.Unstructured, error) {
+	out := make([]*unstructured.Unstructured, len(configurations))
+	for i, configuration := range configurations {
+		data, err := json.Marshal(configuration)
+		if err != nil {
+			return nil, fmt.Errorf("encoding %T: %w", configuration, err)
+		}
+		out[i] = &unstructured.Unstructured{}
+		if err := utiljson.Unmarshal(data, &out[i].Object); err != nil {
+			return nil, fmt.Errorf("decoding %T: %w", configuration, err)
+		}
+	}
+	return out, nil
+}
