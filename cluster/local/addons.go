@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-
 	"github.com/tandem-rl/tandem/cluster/local/internal/supervisor"
 )
 
@@ -33,6 +32,9 @@ const corefile = `.:53 {
         kubeconfig %s
         pods insecure
         ttl 5
+    }
+    template IN ANY . {
+        rcode NXDOMAIN
     }
 }
 `

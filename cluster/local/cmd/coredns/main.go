@@ -1,5 +1,5 @@
-// Command coredns is CoreDNS with only the plugins that a cluster's DNS needs. There is no forward
-// plugin among them: a name outside the cluster is answered NXDOMAIN and no query leaves the machine.
+// Command coredns is CoreDNS with only the plugins that a cluster's DNS needs. There is no forward plugin among
+// them, so no query can leave the machine: template answers NXDOMAIN for every name outside the cluster.
 package main
 
 import (
@@ -11,10 +11,11 @@ import (
 	_ "github.com/coredns/coredns/plugin/health"
 	_ "github.com/coredns/coredns/plugin/kubernetes"
 	_ "github.com/coredns/coredns/plugin/ready"
+	_ "github.com/coredns/coredns/plugin/template"
 )
 
 func init() {
-	dnsserver.Directives = []string{"errors", "health", "ready", "cache", "kubernetes"}
+	dnsserver.Directives = []string{"errors", "health", "ready", "cache", "kubernetes", "template"}
 }
 
 func main() { coremain.Run() }

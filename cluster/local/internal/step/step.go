@@ -1,6 +1,6 @@
 // Package step prints what a long operation is doing, one line a step with the time it took.
 //
-//	• Starting etcd ... ok (0.8s)
+//   - Starting etcd ... ok (0.8s)
 //
 // Lines go to the writer it was made with (stderr for a command), so that stdout stays data.
 package step
