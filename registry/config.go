@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -61,8 +62,8 @@ var keySyntax = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
 const maxKey = 253
 
 func checkKey(key string) error {
-	if len(key) > maxKey || !keySyntax.MatchString(key) || key == "." || key == ".." {
-		return fmt.Errorf("%w %q: use 1 to %d of the characters a-z A-Z 0-9 . _ -", ErrBadKey, key, maxKey)
+	if len(key) > maxKey || !keySyntax.MatchString(key) || key == "." || strings.HasPrefix(key, "..") {
+		return fmt.Errorf("%w %q: use 1 to %d of the characters a-z A-Z 0-9 . _ - and do not start with ..", ErrBadKey, key, maxKey)
 	}
 	return nil
 }
