@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/tandem-rl/tandem/peerwatch"
+)
+
+// Exit codes, as the package comment says.
+const (
+	exitOK       = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitCascaded = 4
+)
+
+// run is the whole program but for the process around it.
+func run(ctx context.Context, args []string, env func(string) string, stderr io.Writer) int {
+	cfg, err := parse(args, env, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "error:", err)
+		return exitUsage
+	}
+	restConfig, err := rest.InClusterConfig()
+	if err != nil {
+		fmt.Fprintln(stderr, "error: in-cluster configuration:", err)
+		return exitFailed
+	}
+	return watch(withLogger(ctx, stderr), cfg, restConfig, stderr)
+}
+
+func watch(ctx context.Context, cfg peerwatch.Config, restConfig *rest.Config, stderr io.Writer) int {
+	watcher, err := peerwatch.New(cfg, restConfig)
+	if err != nil {
+		fmt.Fprintln(stderr, "error:", err)
+		return exitUsage
+	}
+	outcome, err := watcher.Run(ctx)
+	switch {
+	case err != nil:
+		fmt.Fprintln(stderr, "error:", err)
+		return exitFailed
+	case outcome.Action.Kind >= peerwatch.Succeed:
+		return exitCascaded
+	default:
+		return exitOK
+	}
+}
+
+// withLogger sends the libraries' logs, client-go's among them, to w as JSON.
+func withLogger(ctx context.Context, w io.Writer) context.Context {
+	handler := slog.NewJSONHandler(w, nil)
+	klog.SetSlogLogger(slog.New(handler))
+	return klog.NewContext(ctx, logr.FromSlogHandler(handler))
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tandem-rl/tandem/peerwatch"
+	"github.com/tandem-rl/tandem/registry"
+)
+
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// parse reads the command line. What it leaves out may come from the environment of NeMo-RL's inline watcher:
+// SELF_CLUSTER_NAME, PEER_CLUSTER_NAME and JOB_ID for --self, --peer and --run, and POLL_INTERVAL (seconds) times
+// MAX_PEER_FAILURES for --unready-grace.
+func parse(args []string, env func(string) string, stderr io.Writer) (peerwatch.Config, error) {
+	cfg := peerwatch.Config{
+		Policy: peerwatch.DefaultPolicy(),
+		Pod:    registry.Publisher{Pod: env("POD_NAME"), UID: env("POD_UID")},
+		Self:   env("SELF_CLUSTER_NAME"),
+	}
+	grace, err := inlineGrace(env, cfg.Policy.UnreadyGrace)
+	if err != nil {
+		return cfg, err
+	}
+	flags := flag.NewFlagSet("peerwatch", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&cfg.Run, "run", first(env("TANDEM_RUN"), env("JOB_ID")), "name of the run (default $TANDEM_RUN, else $JOB_ID)")
+	flags.StringVar(&cfg.Namespace, "namespace", env("TANDEM_NAMESPACE"), "namespace of the run (default $TANDEM_NAMESPACE, else the pod's)")
+	flags.StringVar(&cfg.Prefix, "prefix", registry.DefaultPrefix, "what precedes the run in the registry ConfigMap's name")
+	flags.Func("self", "raycluster/NAME: the cluster that this pod is the head of (default $SELF_CLUSTER_NAME)", named("raycluster", func(name string) { cfg.Self = name }))
+	flags.Func("peer", "raycluster/NAME: another cluster of the run (repeatable; default $PEER_CLUSTER_NAME)", named("raycluster", func(name string) { cfg.Peers = append(cfg.Peers, name) }))
+	flags.Func("driver", "job/NAME: the driver Job", named("job", func(name string) { cfg.Driver = name }))
+	flags.DurationVar(&cfg.Policy.StartupGrace, "startup-grace", cfg.Policy.StartupGrace, "how long a cluster may be absent")
+	flags.DurationVar(&cfg.Policy.UnreadyGrace, "unready-grace", grace, "how long a head that was ready may be unready")
+	if err := flags.Parse(args); err != nil {
+		return cfg, err
+	}
+	return complete(cfg, flags, env)
+}
+
+func complete(cfg peerwatch.Config, flags *flag.FlagSet, env func(string) string) (peerwatch.Config, error) {
+	if flags.NArg() > 0 {
+		return cfg, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if peer := env("PEER_CLUSTER_NAME"); len(cfg.Peers) == 0 && peer != "" {
+		cfg.Peers = []string{peer}
+	}
+	if cfg.Namespace == "" {
+		raw, _ := os.ReadFile(namespaceFile) // without it the missing namespace is reported
+		cfg.Namespace = strings.TrimSpace(string(raw))
+	}
+	return cfg, nil
+}
+
+// named parses kind/name.
+func named(kind string, set func(name string)) func(string) error {
+	return func(arg string) error {
+		got, name, found := strings.Cut(arg, "/")
+		if !found || got != kind || name == "" {
+			return fmt.Errorf("want %s/NAME", kind)
+		}
+		set(name)
+		return nil
+	}
+}
+
+// inlineGrace is how long the inline watcher let a peer fail before it acted.
+func inlineGrace(env func(string) string, otherwise time.Duration) (time.Duration, error) {
+	interval, failures := env("POLL_INTERVAL"), env("MAX_PEER_FAILURES")
+	if interval == "" && failures == "" {
+		return otherwise, nil
+	}
+	seconds, err := strconv.Atoi(first(interval, "10"))
+	if err != nil {
+		return 0, fmt.Errorf("POLL_INTERVAL: %w", err)
+	}
+	times, err := strconv.Atoi(first(failures, "3"))
+	if err != nil {
+		return 0, fmt.Errorf("MAX_PEER_FAILURES: %w", err)
+	}
+	return time.Duration(seconds*times) * time.Second, nil
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,201 @@
+package peerwatch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Policy says how patient a watcher is.
+type Policy struct {
+	// StartupGrace is how long a cluster may be absent before that is a failure. It covers queueing and operators
+	// that start late. Default 20 minutes.
+	StartupGrace time.Duration
+	// UnreadyGrace is how long a head that was ready may be unready before that is a failure. It covers a slow probe
+	// and a node that blinks; what cannot heal (a restart, a replaced pod) fails at once. Default 2 minutes.
+	UnreadyGrace time.Duration
+	// Sidecars are the containers whose restarts say nothing about Ray. Default peerwatch and registry.
+	Sidecars []string
+}
+
+// DefaultPolicy is what the fields' comments say.
+func DefaultPolicy() Policy {
+	return Policy{StartupGrace: 20 * time.Minute, UnreadyGrace: 2 * time.Minute, Sidecars: []string{"peerwatch", "registry"}}
+}
+
+// Kind is what to do.
+type Kind int
+
+// The kinds of Action.
+const (
+	// Wait: nothing is wrong. Look again on a change, or at Action.At.
+	Wait Kind = iota
+	// Blind: nothing seen is wrong, and something cannot be seen. As Wait, but not fit to be called healthy.
+	Blind
+	// Succeed: the driver finished well. Take everything down and report no failure.
+	Succeed
+	// Fail: the run has failed. Report and take everything down.
+	Fail
+)
+
+func (k Kind) String() string { return [...]string{"wait", "blind", "succeed", "fail"}[k] }
+
+// Action is a decision.
+type Action struct {
+	Kind Kind
+	// Reason is a sentence for people: what happened to which object.
+	Reason string
+	// At is when the decision may change although nothing else does; zero if it will not.
+	At time.Time
+}
+
+func failed(format string, args ...any) *Action {
+	return &Action{Kind: Fail, Reason: fmt.Sprintf(format, args...)}
+}
+
+// Decide says what to do about obs at now. The order is the order of causes: a finished driver explains why peers go;
+// a reported error was the first; a head that failed explains why the driver did.
+func Decide(p Policy, obs Observation, now time.Time) Action {
+	if obs.Driver.Condition == Complete {
+		return Action{Kind: Succeed, Reason: fmt.Sprintf("driver Job %s is complete", obs.Driver.Name)}
+	}
+	if obs.Registry.Error != "" {
+		return Action{Kind: Fail, Reason: obs.Registry.Error}
+	}
+	waiting := Action{}
+	for _, c := range obs.Clusters {
+		switch verdict := judgeCluster(p, c, now); {
+		case verdict == nil:
+		case verdict.Kind == Fail:
+			return *verdict
+		default:
+			waiting = sooner(waiting, *verdict)
+		}
+	}
+	if verdict := judgeDriver(obs.Driver); verdict != nil {
+		return *verdict
+	}
+	if blind := obs.blindSpots(); len(blind) > 0 {
+		return Action{Kind: Blind, Reason: "cannot see " + strings.Join(blind, "; "), At: waiting.At}
+	}
+	return waiting
+}
+
+// sooner is the one of two waits that ends first.
+func sooner(a, b Action) Action {
+	if a.At.IsZero() || b.At.Before(a.At) {
+		return b
+	}
+	return a
+}
+
+func judgeDriver(d Driver) *Action {
+	switch {
+	case d.Blind != "" || d.Name == "":
+		return nil
+	case d.Condition == Failed:
+		return failed("driver Job %s failed: %s", d.Name, d.Message)
+	case d.Seen && !d.Present:
+		return failed("driver Job %s was deleted before it finished", d.Name)
+	}
+	return nil
+}
+
+// judgeCluster returns a failure, a wait with a deadline, or nil.
+func judgeCluster(p Policy, c Cluster, now time.Time) *Action {
+	if verdict := judgeObject(p, c, now); verdict != nil {
+		return verdict
+	}
+	if verdict := judgeHeads(p, c); verdict != nil {
+		return verdict
+	}
+	return judgeReadiness(p, c, now)
+}
+
+// judgeObject looks at the RayCluster itself. A watcher's own cluster going away is for its peers to judge.
+func judgeObject(p Policy, c Cluster, now time.Time) *Action {
+	switch {
+	case c.Blind != "" || (c.Self && !c.usable()):
+		return nil
+	case !c.Seen && !c.Present:
+		return graceful(c.Since.Add(p.StartupGrace), now, failed(
+			"RayCluster %s has not appeared within %s", c.Name, p.StartupGrace))
+	case c.Seen && !c.Present:
+		return failed("RayCluster %s is gone", c.Name)
+	case c.UID != c.FirstUID:
+		return failed("RayCluster %s was replaced (UID %s, was %s)", c.Name, c.UID, c.FirstUID)
+	case c.Deleting && !c.Self:
+		return failed("RayCluster %s is being deleted", c.Name)
+	}
+	return nil
+}
+
+// judgeHeads looks at the head pods. What happens to the pods of a watcher's own cluster while that goes away is no
+// evidence, nor is the deletion of the pod it runs in.
+func judgeHeads(p Policy, c Cluster) *Action {
+	if c.HeadsBlind != "" || (c.Self && !c.usable()) {
+		return nil
+	}
+	heads := c.heads()
+	if c.FirstHead != "" && len(heads) == 0 && !c.Self {
+		return failed("head pod of RayCluster %s is gone", c.Name)
+	}
+	for _, pod := range heads {
+		if c.Self && pod.Deleting {
+			continue
+		}
+		if verdict := judgeHead(p, c, pod); verdict != nil {
+			return verdict
+		}
+	}
+	return nil
+}
+
+func judgeHead(p Policy, c Cluster, pod Pod) *Action {
+	switch {
+	case pod.UID != c.FirstHead:
+		return failed("head pod of RayCluster %s was replaced by %s", c.Name, pod.Name)
+	case pod.Deleting:
+		return failed("head pod %s of RayCluster %s is being deleted", pod.Name, c.Name)
+	}
+	for _, container := range pod.Containers {
+		if what := container.failure(); what != "" && !slices.Contains(p.Sidecars, container.Name) {
+			return failed("container %q of head pod %s of RayCluster %s %s", container.Name, pod.Name, c.Name, what)
+		}
+	}
+	if pod.Failed {
+		return failed("head pod %s of RayCluster %s failed: %s", pod.Name, c.Name, pod.Message)
+	}
+	return nil
+}
+
+// failure says how a container failed; empty if it did not. A restarted head has lost its Ray cluster, whatever its
+// exit code.
+func (c Container) failure() string {
+	switch {
+	case c.Restarts > 0 && c.Exit != nil:
+		return fmt.Sprintf("restarted (%s)", c.Exit)
+	case c.Restarts > 0:
+		return "restarted"
+	case c.Exit != nil && c.Exit.Code != 0:
+		return fmt.Sprintf("terminated (%s)", c.Exit)
+	}
+	return ""
+}
+
+func judgeReadiness(p Policy, c Cluster, now time.Time) *Action {
+	if c.Blind != "" || !c.WasReady || c.UnreadySince.IsZero() || !c.usable() {
+		return nil
+	}
+	return graceful(c.UnreadySince.Add(p.UnreadyGrace), now, failed(
+		"head of RayCluster %s has been unready for %s: %s", c.Name, p.UnreadyGrace, c.UnreadyReason))
+}
+
+// graceful is verdict once the deadline has passed, and a wait until then.
+func graceful(deadline, now time.Time, verdict *Action) *Action {
+	if now.Before(deadline) {
+		return &Action{Kind: Wait, At: deadline}
+	}
+	return verdict
+}

@@ -1,0 +1,103 @@
+package peerwatch
+
+import "time"
+
+// The fold functions bring one new level into what is known. They are pure: the watcher calls them one at a time.
+
+// notLookedYet is the blindness before the first answer.
+const notLookedYet = "not looked yet"
+
+// begin is what is known before anything was seen.
+func begin(self string, peers []string, driver string, now time.Time) Observation {
+	obs := Observation{Registry: Registry{Blind: notLookedYet}}
+	for _, name := range append([]string{self}, peers...) {
+		obs.Clusters = append(obs.Clusters, Cluster{
+			Name: name, Self: name == self, Since: now, Blind: notLookedYet, HeadsBlind: notLookedYet,
+		})
+	}
+	if driver != "" {
+		obs.Driver = Driver{Name: driver, Blind: notLookedYet}
+	}
+	return obs
+}
+
+func (c Cluster) foldObject(items []rayCluster, err error, now time.Time) Cluster {
+	if err != nil {
+		c.Blind = err.Error()
+		return c
+	}
+	c.Blind = ""
+	c.Present = len(items) > 0
+	if !c.Present {
+		c.UID, c.Deleting = "", false
+		return c
+	}
+	object := items[0]
+	c.UID, c.Deleting = object.Metadata.UID, object.Metadata.deleting()
+	if !c.Seen {
+		c.Seen, c.FirstUID = true, c.UID
+	}
+	return c.foldReadiness(object, now).rememberHead()
+}
+
+func (c Cluster) foldReadiness(object rayCluster, now time.Time) Cluster {
+	ready, reason := object.headReady()
+	c.WasReady = c.WasReady || object.wasReady()
+	switch {
+	case ready:
+		c.WasReady, c.UnreadySince, c.UnreadyReason = true, time.Time{}, ""
+	case c.WasReady && c.UnreadySince.IsZero():
+		c.UnreadySince, c.UnreadyReason = now, reason
+	case c.WasReady:
+		c.UnreadyReason = reason
+	}
+	return c
+}
+
+func (c Cluster) foldHeads(items []pod, err error) Cluster {
+	if err != nil {
+		c.HeadsBlind = err.Error()
+		return c
+	}
+	c.HeadsBlind = ""
+	c.Heads = make([]Pod, 0, len(items))
+	for _, item := range items {
+		c.Heads = append(c.Heads, item.level())
+	}
+	return c.rememberHead()
+}
+
+// rememberHead keeps the UID of the first head pod. Pods and cluster come from two watches, in either order.
+func (c Cluster) rememberHead() Cluster {
+	if heads := c.heads(); c.FirstHead == "" && c.Seen && len(heads) > 0 {
+		c.FirstHead = heads[0].UID
+	}
+	return c
+}
+
+func (d Driver) fold(items []job, err error) Driver {
+	if err != nil {
+		d.Blind = err.Error()
+		return d
+	}
+	d.Blind = ""
+	d.Present = len(items) > 0
+	if !d.Present {
+		return d // what it ended as stays known
+	}
+	d.Seen, d.UID = true, items[0].Metadata.UID
+	d.Condition, d.Message = items[0].ended()
+	return d
+}
+
+func (r Registry) fold(items []configMap, err error) Registry {
+	if err != nil {
+		r.Blind = err.Error()
+		return r
+	}
+	r.Blind = ""
+	if len(items) > 0 {
+		r.Error = items[0].Data["error"]
+	}
+	return r
+}

@@ -1,0 +1,139 @@
+package peerwatch
+
+import "strings"
+
+// The parts of the watched objects that a decision needs, as JSON.
+
+type objectMeta struct {
+	Name              string `json:"name"`
+	UID               string `json:"uid"`
+	DeletionTimestamp string `json:"deletionTimestamp"`
+	OwnerReferences   []struct {
+		Kind string `json:"kind"`
+		UID  string `json:"uid"`
+	} `json:"ownerReferences"`
+}
+
+func (m objectMeta) deleting() bool { return m.DeletionTimestamp != "" }
+
+// owner is the UID of the RayCluster that the object belongs to.
+func (m objectMeta) owner() string {
+	for _, ref := range m.OwnerReferences {
+		if ref.Kind == "RayCluster" {
+			return ref.UID
+		}
+	}
+	return ""
+}
+
+type condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// text is what a condition says to people.
+func (c condition) text() string {
+	return strings.Trim(c.Reason+": "+c.Message, ": ")
+}
+
+type rayCluster struct {
+	Metadata objectMeta `json:"metadata"`
+	Status   struct {
+		Conditions []condition `json:"conditions"`
+	} `json:"status"`
+}
+
+// headReady reads HeadPodReady. status.state is not looked at: KubeRay leaves it "ready" when the head has died.
+func (c rayCluster) headReady() (ready bool, reason string) {
+	cond, found := c.condition("HeadPodReady")
+	if !found {
+		return false, "no condition HeadPodReady"
+	}
+	return cond.Status == "True", cond.text()
+}
+
+// wasReady: all pods of the cluster were ready once; KubeRay never takes this condition back.
+func (c rayCluster) wasReady() bool {
+	cond, _ := c.condition("RayClusterProvisioned")
+	return cond.Status == "True"
+}
+
+func (c rayCluster) condition(kind string) (_ condition, found bool) {
+	for _, cond := range c.Status.Conditions {
+		if cond.Type == kind {
+			return cond, true
+		}
+	}
+	return condition{}, false
+}
+
+type job struct {
+	Metadata objectMeta `json:"metadata"`
+	Status   struct {
+		Conditions []condition `json:"conditions"`
+	} `json:"status"`
+}
+
+func (j job) ended() (JobCondition, string) {
+	for _, cond := range j.Status.Conditions {
+		if kind := JobCondition(cond.Type); cond.Status == "True" && (kind == Complete || kind == Failed) {
+			return kind, cond.text()
+		}
+	}
+	return "", ""
+}
+
+type configMap struct {
+	Data map[string]string `json:"data"`
+}
+
+type pod struct {
+	Metadata objectMeta `json:"metadata"`
+	Status   struct {
+		Phase             string            `json:"phase"`
+		Reason            string            `json:"reason"`
+		Message           string            `json:"message"`
+		ContainerStatuses []containerStatus `json:"containerStatuses"`
+	} `json:"status"`
+}
+
+type containerStatus struct {
+	Name         string `json:"name"`
+	RestartCount int    `json:"restartCount"`
+	State        state  `json:"state"`
+	LastState    state  `json:"lastState"`
+}
+
+type state struct {
+	Terminated *terminated `json:"terminated"`
+}
+
+type terminated struct {
+	ExitCode int    `json:"exitCode"`
+	Reason   string `json:"reason"`
+}
+
+func (s containerStatus) exit() *Exit {
+	ended := s.State.Terminated
+	if ended == nil {
+		ended = s.LastState.Terminated
+	}
+	if ended == nil {
+		return nil
+	}
+	return &Exit{Code: ended.ExitCode, Reason: ended.Reason}
+}
+
+func (p pod) level() Pod {
+	containers := make([]Container, 0, len(p.Status.ContainerStatuses))
+	for _, s := range p.Status.ContainerStatuses {
+		containers = append(containers, Container{Name: s.Name, Restarts: s.RestartCount, Exit: s.exit()})
+	}
+	return Pod{
+		Name: p.Metadata.Name, UID: p.Metadata.UID, Owner: p.Metadata.owner(), Deleting: p.Metadata.deleting(),
+		Failed: p.Status.Phase == "Failed", Message: strings.Trim(p.Status.Reason+": "+p.Status.Message, ": "),
+		Containers: containers,
+	}
+}

@@ -1,0 +1,138 @@
+package peerwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/tandem-rl/tandem/internal/kubeclient"
+	"github.com/tandem-rl/tandem/registry"
+)
+
+// Config says what to watch.
+type Config struct {
+	// Run and Namespace name the run, as for the registry. Prefix is the registry's.
+	Run, Namespace, Prefix string
+	// Self is the RayCluster that the watcher belongs to, Peers are the run's others.
+	Self  string
+	Peers []string
+	// Driver is the driver Job; empty if the run has none.
+	Driver string
+	// Pod names the watcher's pod; it is recorded with a reported error. May be empty.
+	Pod    registry.Publisher
+	Policy Policy
+	// StepTimeout bounds each step of a cascade; default 25 seconds, which a pod has after SIGTERM.
+	StepTimeout time.Duration
+}
+
+const defaultStepTimeout = 25 * time.Second
+
+func (c Config) validate() error {
+	var problems []error
+	for what, names := range map[string][]string{"self": {c.Self}, "peer": c.Peers, "driver": {c.Driver}} {
+		for _, name := range names {
+			if what == "driver" && name == "" {
+				continue
+			}
+			for _, problem := range validation.IsDNS1123Subdomain(name) {
+				problems = append(problems, fmt.Errorf("%s %q: %s", what, name, problem))
+			}
+		}
+	}
+	if c.Policy.StartupGrace <= 0 || c.Policy.UnreadyGrace <= 0 {
+		problems = append(problems, errors.New("policy: both graces must be positive"))
+	}
+	return errors.Join(problems...)
+}
+
+// Outcome is why a watcher returned.
+type Outcome struct {
+	// Action is what was decided; Wait or Blind if ctx ended first.
+	Action Action
+	// Steps are the steps of the cascade, in order.
+	Steps []Step
+}
+
+// Watcher watches one run from one of its clusters.
+type Watcher struct {
+	cfg    Config
+	client *kubeclient.Client
+	store  *registry.Store
+	now    func() time.Time
+}
+
+// New makes a watcher. It sends no request.
+func New(cfg Config, restConfig *rest.Config) (*Watcher, error) {
+	if cfg.StepTimeout == 0 {
+		cfg.StepTimeout = defaultStepTimeout
+	}
+	store, storeErr := registry.New(registry.Config{
+		Run: cfg.Run, Namespace: cfg.Namespace, Prefix: cfg.Prefix, Publisher: cfg.Pod,
+	}, restConfig)
+	client, clientErr := kubeclient.New(restConfig, cfg.Namespace)
+	if err := errors.Join(cfg.validate(), storeErr, clientErr); err != nil {
+		return nil, err
+	}
+	return &Watcher{cfg: cfg, client: client, store: store, now: time.Now}, nil
+}
+
+// Run watches until the run is to be taken down, takes it down, and returns what it did. It returns earlier only with
+// ctx. A cascade that has begun is not stopped by ctx: the cascade itself ends the pod.
+func (w *Watcher) Run(ctx context.Context) (Outcome, error) {
+	watching, stop := context.WithCancel(ctx)
+	updates, wait := w.observe(watching)
+	defer func() { stop(); wait() }()
+	obs := begin(w.cfg.Self, w.cfg.Peers, w.cfg.Driver, w.now())
+	var last Action
+	for {
+		action := Decide(w.cfg.Policy, obs, w.now())
+		if action.Kind >= Succeed {
+			action, obs = w.confirm(ctx, obs)
+		}
+		w.report(ctx, last, action)
+		if action.Kind >= Succeed {
+			stop()
+			return w.finish(ctx, action, obs)
+		}
+		last = action
+		select {
+		case <-ctx.Done():
+			return Outcome{Action: action}, nil
+		case fold := <-updates:
+			obs = fold(obs)
+		case <-w.after(action.At):
+		}
+	}
+}
+
+// report logs a change of mind, once.
+func (w *Watcher) report(ctx context.Context, last, now Action) {
+	if now.Kind != last.Kind || now.Reason != last.Reason {
+		klog.FromContext(ctx).Info("decided", "action", now.Kind.String(), "reason", now.Reason)
+	}
+}
+
+// after fires when a decision may change; never for the zero time.
+func (w *Watcher) after(at time.Time) <-chan time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return time.After(at.Sub(w.now()))
+}
+
+func (w *Watcher) finish(ctx context.Context, action Action, obs Observation) (Outcome, error) {
+	ctx = context.WithoutCancel(ctx)
+	steps := w.cascade(ctx, action, obs)
+	var problems []error
+	for _, step := range steps {
+		if step.Err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", step.Name, step.Err))
+		}
+	}
+	return Outcome{Action: action, Steps: steps}, errors.Join(problems...)
+}
