@@ -69,7 +69,7 @@ func (c Cluster) foldHeads(items []pod, err error) Cluster {
 
 // rememberHead keeps the UID of the first head pod. Pods and cluster come from two watches, in either order.
 func (c Cluster) rememberHead() Cluster {
-	if heads := c.heads(); c.FirstHead == "" && c.Seen && len(heads) > 0 {
+	if heads := c.heads(); c.FirstHead == "" && len(heads) > 0 {
 		c.FirstHead = heads[0].UID
 	}
 	return c

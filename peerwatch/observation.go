@@ -43,7 +43,7 @@ type Cluster struct {
 func (c Cluster) heads() []Pod {
 	var own []Pod
 	for _, pod := range c.Heads {
-		if pod.Owner == c.FirstUID {
+		if c.Seen && pod.Owner == c.FirstUID {
 			own = append(own, pod)
 		}
 	}

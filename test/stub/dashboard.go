@@ -1,0 +1,144 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"time"
+)
+
+// dashboard is the head's HTTP interface.
+type dashboard struct{ jobs *jobs }
+
+func newDashboard(j *jobs) http.Handler {
+	d := dashboard{j}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/version", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, map[string]string{"version": "4", "ray_version": rayVersion, "ray_commit": "stub", "session_name": "stub"})
+	})
+	mux.Handle("GET /api/gcs_healthz", says("success"))
+	mux.HandleFunc("POST /api/jobs/", d.submit)
+	mux.HandleFunc("GET /api/jobs/", d.list)
+	mux.HandleFunc("GET /api/jobs/{id}", d.withJob(d.describe))
+	mux.HandleFunc("GET /api/jobs/{id}/logs", d.withJob(d.logs))
+	mux.HandleFunc("POST /api/jobs/{id}/stop", d.withJob(d.stop))
+	return mux
+}
+
+// submission is the request. Ray's entrypoint is a shell line; the stub's own client sends the arguments themselves.
+type submission struct {
+	ID         string `json:"submission_id"`
+	OldID      string `json:"job_id"`
+	Entrypoint any    `json:"entrypoint"`
+}
+
+func (s submission) argv() ([]string, error) {
+	switch entry := s.Entrypoint.(type) {
+	case string:
+		shell, err := exec.LookPath("sh")
+		if err != nil {
+			return nil, fmt.Errorf("entrypoint %q is a shell line: %w", entry, err)
+		}
+		return []string{shell, "-c", entry}, nil
+	case []any:
+		argv := make([]string, len(entry))
+		for i, arg := range entry {
+			argv[i] = fmt.Sprint(arg)
+		}
+		if len(argv) > 0 {
+			return argv, nil
+		}
+	}
+	return nil, fmt.Errorf("entrypoint: want a string or a list, have %v", s.Entrypoint)
+}
+
+func (s submission) id() string {
+	switch {
+	case s.ID != "":
+		return s.ID
+	case s.OldID != "":
+		return s.OldID
+	default:
+		return fmt.Sprintf("raysubmit_%d", time.Now().UnixNano())
+	}
+}
+
+func (d dashboard) submit(w http.ResponseWriter, r *http.Request) {
+	var s submission
+	err := json.NewDecoder(r.Body).Decode(&s)
+	argv, argvErr := s.argv()
+	if err != nil || argvErr != nil {
+		http.Error(w, fmt.Sprint(err, argvErr), http.StatusBadRequest)
+		return
+	}
+	job, isNew := d.jobs.submit(s.id(), argv)
+	if !isNew { // as Ray does; the client attaches
+		http.Error(w, fmt.Sprintf("Job with submission_id %s already exists", job.id), http.StatusInternalServerError)
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"job_id": job.id, "submission_id": job.id})
+}
+
+func (d dashboard) list(w http.ResponseWriter, _ *http.Request) {
+	list := []jobInfo{}
+	for _, job := range d.jobs.all() {
+		list = append(list, describe(job))
+	}
+	writeJSON(w, http.StatusOK, list)
+}
+
+func (d dashboard) withJob(handle func(http.ResponseWriter, *http.Request, *job)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		job := d.jobs.get(r.PathValue("id"))
+		if job == nil {
+			http.Error(w, "Job "+r.PathValue("id")+" does not exist", http.StatusNotFound)
+			return
+		}
+		handle(w, r, job)
+	}
+}
+
+// jobInfo is Ray's JobDetails, as far as anyone here reads it.
+type jobInfo struct {
+	Type       string `json:"type"`
+	Submission string `json:"submission_id"`
+	Status     string `json:"status"`
+	Message    string `json:"message"`
+	ExitCode   *int   `json:"driver_exit_code"`
+}
+
+func describe(j *job) jobInfo {
+	status, code := j.status()
+	info := jobInfo{Type: "SUBMISSION", Submission: j.id, Status: status}
+	if status != "RUNNING" {
+		info.ExitCode = &code
+		info.Message = fmt.Sprintf("Job entrypoint command ended with exit code %d", code)
+	}
+	return info
+}
+
+func (d dashboard) describe(w http.ResponseWriter, _ *http.Request, j *job) {
+	writeJSON(w, http.StatusOK, describe(j))
+}
+
+// logs answers with everything printed so far, or with ?follow=true streams until the job has ended.
+func (d dashboard) logs(w http.ResponseWriter, r *http.Request, j *job) {
+	if r.URL.Query().Get("follow") != "true" {
+		all, _, _ := j.output.from(0)
+		writeJSON(w, http.StatusOK, map[string]string{"logs": string(all)})
+		return
+	}
+	flush := http.NewResponseController(w)
+	j.output.follow(r.Context(), func(more []byte) error {
+		if _, err := w.Write(more); err != nil {
+			return err
+		}
+		return flush.Flush()
+	})
+}
+
+func (d dashboard) stop(w http.ResponseWriter, _ *http.Request, j *job) {
+	go j.stop()
+	writeJSON(w, http.StatusOK, map[string]bool{"stopped": true})
+}
