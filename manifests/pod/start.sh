@@ -1,5 +1,5 @@
 # Runs `ray start --block` and, where the group has a command, that command beside it. The first of the two that ends, ends the
-# container: the other gets SIGTERM and is waited for. Arguments: the number of Ray arguments, these, the command.
+# container: the other gets SIGTERM and some time to stop. Arguments: the number of Ray arguments, these, the command.
 #
 # Kubernetes expands dollar-parenthesis and a doubled dollar sign in commands, so neither is used here.
 
@@ -10,30 +10,31 @@ shift
 ray_args=("${@:1:ray_count}")
 shift "$ray_count"
 
-pids=()
+set -m              # every job is a process group, so that a signal reaches all of it
+exec {ended}<> <(:) # a pipe on which jobs report their end; `wait -n` misses a job that ends before it is called
+groups=()
 
-# end CODE stops what still runs and exits.
+# run NAME COMMAND... starts a job that reports "CODE NAME". Its shell outlives SIGTERM to report how the command took it.
+run() {
+  { trap : TERM; "${@:2}"; echo "$? $1" >&"$ended"; } &
+  groups+=("-$!")
+}
+
+# end CODE stops what still runs and exits. What has not stopped by then is killed with the container.
 end() {
   trap '' TERM INT
-  if ((${#pids[@]} > 0)); then kill -TERM "${pids[@]}" 2>/dev/null; fi
-  wait
+  if ((${#groups[@]} > 0)); then kill -TERM -- "${groups[@]}" 2>/dev/null; fi
+  while ((running > 0)) && read -r -t "${TANDEM_STOP_SECONDS:-20}" -u "$ended"; do ((running--)); done
   exit "$1"
 }
-trap 'end 143' TERM INT
+trap 'running=${#groups[@]}; end 143' TERM INT
 
-ray start "${ray_args[@]}" --block &
-pids+=($!)
-if (($# > 0)); then
-  "$@" &
-  pids+=($!)
-fi
+run "ray start" ray start "${ray_args[@]}" --block
+if (($# > 0)); then run "$1" "$@"; fi
 
-wait -n "${pids[@]}"
-code=$?
-
-ended="ray start"
-if kill -0 "${pids[0]}" 2>/dev/null; then ended=$1; fi
-echo "tandem: $ended ended with exit code $code" >&2
+read -r -u "$ended" code name
+((running = ${#groups[@]} - 1))
+echo "tandem: $name ended with exit code $code" >&2
 
 # Heads and workers serve until the run is over and they are told to stop. One that leaves before that has failed whatever its
 # code says; with code 0 a Job would count it as a success and the rest of the run would wait for it for ever.

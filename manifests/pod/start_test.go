@@ -1,0 +1,129 @@
+package pod
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fakes are the commands that the script finds first in its PATH.
+func fakes(t *testing.T, scripts map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, body := range scripts {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/bash\n"+body+"\n"), 0o755))
+	}
+	return dir
+}
+
+// start prepares the script with two Ray arguments and a command.
+func start(t *testing.T, scripts map[string]string, command ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	argv := append(startCommand(), append([]string{"2", "--head", "--port=1"}, command...)...)
+	cmd = exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), "PATH="+fakes(t, scripts)+":"+os.Getenv("PATH"), "TANDEM_STOP_SECONDS=2")
+	cmd.WaitDelay = time.Second // no container ends what the script leaves behind
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return cmd, stdout, stderr
+}
+
+// The fakes wait on each other by pipes that never speak, and end at SIGTERM as real servers do.
+const (
+	serves      = `trap 'echo "$0 told to stop"; exit 0' TERM; echo serving; exec 3<> <(:); for ((i = 0; i < 60; i++)); do read -t 1 -u 3; done`
+	printsArgs  = `printf '[%s]' "$@"; exit 7`
+	rayIsServer = `trap 'exit 0' TERM; exec 3<> <(:); for ((i = 0; i < 60; i++)); do read -t 1 -u 3; done`
+)
+
+func TestTheFirstProcessThatEndsEndsTheContainer(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		ray     string
+		app     string
+		command []string
+		code    int
+		says    string
+	}{
+		{"a plain Ray node passes Ray's exit code on", "exit 3", "", nil, 3, "ray start ended with exit code 3"},
+		{"a command that fails ends Ray too", rayIsServer, "exit 9", []string{"app"}, 9, "app ended with exit code 9"},
+		{"Ray that fails ends the command too", "exit 4", serves, []string{"app"}, 4, "ray start ended with exit code 4"},
+		{"a command that leaves with 0 before the run ended has failed", rayIsServer, "exit 0", []string{"app"}, 1, "counts as a failure"},
+		{"Ray that leaves with 0 before the run ended has failed", "exit 0", serves, []string{"app"}, 1, "counts as a failure"},
+		{"a command that a signal killed shows it", rayIsServer, "kill -KILL $$", []string{"app"}, 137, "app ended with exit code 137"},
+		{"a command that does not exist is named", rayIsServer, "", []string{"no-such-command"}, 127, "no-such-command ended with exit code 127"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cmd, _, stderr := start(t, map[string]string{"ray": tt.ray, "app": tt.app}, tt.command...)
+			_ = cmd.Run()
+			require.Equal(t, tt.code, cmd.ProcessState.ExitCode(), stderr)
+			require.Contains(t, stderr.String(), tt.says)
+		})
+	}
+}
+
+func TestArgumentsReachRayAndTheCommandUnchanged(t *testing.T) {
+	t.Parallel()
+	awkward := []string{"a b", `"quoted"`, "$HOME", "*", "", "-n", "; exit 3"}
+	cmd, stdout, _ := start(t, map[string]string{"ray": rayIsServer, "app": printsArgs}, append([]string{"app"}, awkward...)...)
+	_ = cmd.Run()
+	require.Equal(t, 7, cmd.ProcessState.ExitCode())
+	require.Equal(t, "["+strings.Join(awkward, "][")+"]", stdout.String())
+
+	cmd, stdout, _ = start(t, map[string]string{"ray": printsArgs})
+	_ = cmd.Run()
+	require.Equal(t, "[start][--head][--port=1][--block]", stdout.String())
+}
+
+func TestSIGTERMReachesTheChildrenAndEndsWith143(t *testing.T) {
+	t.Parallel()
+	cmd, _, _ := start(t, map[string]string{"ray": rayIsServer, "app": serves}, "app")
+	cmd.Stdout = nil
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	started := make([]byte, len("serving\n"))
+	_, err = stdout.Read(started)
+	require.NoError(t, err)
+
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	var rest bytes.Buffer
+	_, err = rest.ReadFrom(stdout)
+	require.NoError(t, err)
+	_ = cmd.Wait()
+	require.Equal(t, 143, cmd.ProcessState.ExitCode())
+	require.Contains(t, rest.String(), "told to stop")
+}
+
+func TestAProcessThatIgnoresSIGTERMDoesNotHoldTheContainer(t *testing.T) {
+	t.Parallel()
+	const stubborn = `trap "" TERM; echo serving; exec 3<> <(:); exec 1>&- 2>&-; read -t 20 -u 3`
+	cmd, _, _ := start(t, map[string]string{"ray": "exit 6", "app": stubborn}, "app")
+	_ = cmd.Run()
+	require.Equal(t, 6, cmd.ProcessState.ExitCode())
+}
+
+// A child that is gone before the script waits for it must be noticed all the same.
+func TestAProcessThatEndsAtOnceIsNotMissed(t *testing.T) {
+	t.Parallel()
+	for range 40 {
+		cmd, _, stderr := start(t, map[string]string{"ray": "exit 5", "app": serves}, "app")
+		_ = cmd.Run()
+		require.Equal(t, 5, cmd.ProcessState.ExitCode(), stderr)
+	}
+}
+
+func TestKubernetesLeavesTheScriptAlone(t *testing.T) {
+	t.Parallel()
+	require.NotContains(t, startScript, "$(", "Kubernetes expands $(NAME) in commands")
+	require.NotContains(t, startScript, "$$", "Kubernetes turns $$ into $ in commands")
+}
