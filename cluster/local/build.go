@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/tandem-rl/tandem/cluster/local/internal/child"
 	"github.com/tandem-rl/tandem/cluster/local/internal/step"
 )
 
@@ -80,7 +81,7 @@ func Build(ctx context.Context, c Config, p *step.Printer) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	unlock, err := lock(ctx, dir)
+	unlock, err := lock(ctx, dir, func() { p.Note("waiting for another build of the binaries") })
 	if err != nil {
 		return "", err
 	}
@@ -100,7 +101,7 @@ func Build(ctx context.Context, c Config, p *step.Printer) (string, error) {
 // build compiles to a temporary name first: a build that was interrupted leaves nothing that looks finished.
 func (b binary) build(ctx context.Context, c Config, dir string) error {
 	tmp := filepath.Join(dir, "."+b.name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w "+b.ldflags, "-o", tmp, b.pkg)
+	cmd := child.Command(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w "+b.ldflags, "-o", tmp, b.pkg)
 	cmd.Dir = filepath.Join(c.Source, b.module)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly -buildvcs=false", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -111,10 +112,14 @@ func (b binary) build(ctx context.Context, c Config, dir string) error {
 
 // moduleDir is where the source of a module that this one requires lies: CRDs and webhooks are taken from there.
 func moduleDir(ctx context.Context, source, module string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", module)
+	cmd := child.Command(ctx, "go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", module)
 	cmd.Dir = source
 	out, err := cmd.Output()
 	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = fmt.Errorf("%w: %s", err, exit.Stderr)
+		}
 		return "", fmt.Errorf("go list -m %s in %s: %w", module, source, err)
 	}
 	return strings.TrimSpace(string(out)), nil

@@ -3,8 +3,9 @@ package local
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"strings"
+
+	"github.com/tandem-rl/tandem/cluster/local/internal/child"
 )
 
 // kubectl runs the built kubectl as the administrator.
@@ -19,7 +20,7 @@ func (k kubectl) run(ctx context.Context, args ...string) error {
 }
 
 func (k kubectl) output(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, k.path, append([]string{"--kubeconfig=" + k.kubeconfig}, args...)...)
+	cmd := child.Command(ctx, k.path, append([]string{"--kubeconfig=" + k.kubeconfig}, args...)...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -7,10 +7,13 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strconv"
 	"strings"
+
+	"github.com/tandem-rl/tandem/cluster/local/internal/child"
 )
 
 // Guard is the rules of one instance on one interface.
@@ -26,7 +29,11 @@ var chains = []string{"OUTPUT", "FORWARD"}
 // Install adds the rules in front of all others. Rules that are there already are left as they are.
 func (g Guard) Install(ctx context.Context) error {
 	for _, chain := range chains {
-		if run(ctx, g.rule("-C", chain)...) == nil {
+		found, err := g.installed(ctx, chain)
+		if err != nil {
+			return err
+		}
+		if found {
 			continue
 		}
 		if err := run(ctx, g.rule("-I", chain)...); err != nil {
@@ -39,7 +46,14 @@ func (g Guard) Install(ctx context.Context) error {
 // Remove takes the rules away, however often they are there.
 func (g Guard) Remove(ctx context.Context) error {
 	for _, chain := range chains {
-		for run(ctx, g.rule("-C", chain)...) == nil {
+		for {
+			found, err := g.installed(ctx, chain)
+			if err != nil {
+				return err
+			}
+			if !found {
+				break
+			}
 			if err := run(ctx, g.rule("-D", chain)...); err != nil {
 				return err
 			}
@@ -48,11 +62,22 @@ func (g Guard) Remove(ctx context.Context) error {
 	return nil
 }
 
+// installed tells whether the rule is in the chain. Only status 1 means that it is not: a rule that cannot be asked
+// for, because another holds the lock for long, must not be taken for one that is gone.
+func (g Guard) installed(ctx context.Context, chain string) (bool, error) {
+	err := run(ctx, g.rule("-C", chain)...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Dropped returns how many packets the rules have dropped since they were installed.
 func (g Guard) Dropped(ctx context.Context) (int, error) {
 	total := 0
 	for _, chain := range chains {
-		out, err := exec.CommandContext(ctx, "iptables", "-w", "10", "-t", "filter", "-nvxL", chain).CombinedOutput()
+		out, err := child.Command(ctx, "iptables", "-w", "10", "-t", "filter", "-nvxL", chain).CombinedOutput()
 		if err != nil {
 			return 0, fmt.Errorf("list rules of %s: %w: %s", chain, err, out)
 		}
@@ -89,7 +114,7 @@ func (g Guard) rule(verb, chain string) []string {
 }
 
 func run(ctx context.Context, args ...string) error {
-	if out, err := exec.CommandContext(ctx, "iptables", args...).CombinedOutput(); err != nil {
+	if out, err := child.Command(ctx, "iptables", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("iptables %s: %w: %s", strings.Join(args, " "), err, out)
 	}
 	return nil
