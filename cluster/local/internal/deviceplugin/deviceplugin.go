@@ -12,14 +12,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	api "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
 // Resource is the extended resource that the fakes are offered as.
 const Resource = "nvidia.com/gpu"
+
+// interval is how often it looks whether its socket is still there, and whether the kubelet is there to register with.
+const interval = 500 * time.Millisecond
 
 const socketName = "tandem-fake-gpu.sock"
 
@@ -38,9 +44,19 @@ func New(n int) *Plugin {
 	return p
 }
 
-// Run serves on a socket in dir and registers with the kubelet there; it ends with ctx or with an error.
-// It ends with an error too when the kubelet removed the socket, which it does when it restarts: run it again then.
+// Run serves on a socket in dir and registers with the kubelet there; it ends with ctx or with an error. A kubelet
+// that starts again removes the socket and knows no plugin: then it is all done once more.
 func (p *Plugin) Run(ctx context.Context, dir string) error {
+	for ctx.Err() == nil {
+		if err := p.serve(ctx, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serve ends without an error when ctx ends or the kubelet has removed the socket.
+func (p *Plugin) serve(ctx context.Context, dir string) error {
 	socket := filepath.Join(dir, socketName)
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -51,14 +67,30 @@ func (p *Plugin) Run(ctx context.Context, dir string) error {
 	}
 	server := grpc.NewServer()
 	api.RegisterDevicePluginServer(server, p)
-	stop := context.AfterFunc(ctx, server.Stop)
-	defer stop()
+	defer server.Stop()
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	if err := register(ctx, filepath.Join(dir, "kubelet.sock")); err != nil {
-		return fmt.Errorf("register with the kubelet: %w", err)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for registered := false; ; {
+		if !registered {
+			err := register(ctx, filepath.Join(dir, "kubelet.sock"))
+			registered = err == nil
+			if err != nil && status.Code(err) != codes.Unavailable { // there is a kubelet, and it refuses
+				return fmt.Errorf("register with the kubelet: %w", err)
+			}
+		}
+		if _, err := os.Stat(socket); errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case err := <-failed:
+			return err
+		case <-ctx.Done():
+			return nil
+		}
 	}
-	return <-failed
 }
 
 func register(ctx context.Context, kubelet string) error {
