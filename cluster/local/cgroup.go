@@ -60,7 +60,7 @@ func controllers() (map[string]bool, error) {
 }
 
 // cgroupName is the instance's cgroup, the root of those that the kubelet makes.
-func (c Config) cgroupName() string { return "tandem-local-" + c.Name }
+func (c Config) cgroupName() string { return "tandem-local-" + c.id() }
 
 // makeCgroups makes the instance's cgroup in every hierarchy: the kubelet wants its root to exist.
 func makeCgroups(c Config) error {

@@ -1,6 +1,8 @@
 package local
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -35,13 +37,15 @@ type Config struct {
 	APIPort int `json:"apiPort"`
 	// FSync makes etcd wait for the disk as it does in production. Default false.
 	FSync bool `json:"fsync"`
-	// Root is the folder of all instances. Default /var/lib/tandem-local.
+	// Root is the folder of all instances; one that is relative is made absolute. Default /var/lib/tandem-local.
 	Root string `json:"root"`
 	// Cache is where the built binaries are kept. Default $XDG_CACHE_HOME/tandem-local or ~/.cache/tandem-local.
 	Cache string `json:"cache"`
 	// Source is the folder of this module, which the binaries are built from. Default: where this code was compiled.
 	Source string `json:"source"`
 }
+
+const defaultRoot = "/var/lib/tandem-local"
 
 var nameSyntax = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$`)
 
@@ -54,7 +58,7 @@ func (c Config) WithDefaults() (Config, error) {
 		c.NodeGPUs = 8
 	}
 	if c.Root == "" {
-		c.Root = "/var/lib/tandem-local"
+		c.Root = defaultRoot
 	}
 	if c.Cache == "" {
 		dir, err := os.UserCacheDir()
@@ -66,11 +70,21 @@ func (c Config) WithDefaults() (Config, error) {
 	if c.Source == "" {
 		c.Source = sourceDir()
 	}
+	for _, dir := range []struct {
+		flag string
+		path *string
+	}{{"root", &c.Root}, {"cache", &c.Cache}, {"source", &c.Source}} {
+		real, err := resolve(*dir.path)
+		if err != nil {
+			return c, fmt.Errorf("%s %q: %w; choose another with --%s", dir.flag, *dir.path, err, dir.flag)
+		}
+		*dir.path = real
+	}
 	return c, c.validate()
 }
 
 func (c Config) validate() error {
-	var errs []error
+	errs := []error{c.validateRoot()}
 	if !nameSyntax.MatchString(c.Name) {
 		errs = append(errs, fmt.Errorf("name %q: must be 1 to 20 of a-z, 0-9 and '-', and neither begin nor end with '-'", c.Name))
 	}
@@ -83,6 +97,16 @@ func (c Config) validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// id tells the instance from all others of the machine, those of other roots too, where things have one name space:
+// cgroups and packet rules.
+func (c Config) id() string {
+	if c.Root == defaultRoot {
+		return c.Name
+	}
+	sum := sha256.Sum256([]byte(c.Root))
+	return c.Name + "." + hex.EncodeToString(sum[:4])
 }
 
 // dir is the instance's folder: everything on disk that is its own.

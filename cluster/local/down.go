@@ -37,9 +37,16 @@ func Down(ctx context.Context, c Config, out io.Writer) (Dropped, error) {
 		return Dropped{}, nil
 	}
 	if os.Geteuid() != 0 {
-		return Dropped{}, fmt.Errorf("not root: run it with sudo")
+		return Dropped{}, errNotRoot
 	}
-	unlock, err := lock(ctx, c.dir())
+	if err := foreign(c); err != nil {
+		return Dropped{}, err
+	}
+	unlock, err := lock(ctx, c.dir(), busy(c, p))
+	if errors.Is(err, fs.ErrNotExist) {
+		p.Note("instance %s was taken down by another", c.Name)
+		return Dropped{}, nil
+	}
 	if err != nil {
 		return Dropped{}, err
 	}
@@ -51,7 +58,9 @@ func Down(ctx context.Context, c Config, out io.Writer) (Dropped, error) {
 	var dropped Dropped
 	err = p.Do("Taking down instance "+c.Name, func() error {
 		var errCount error
-		dropped, errCount = countDropped(ctx, c, r)
+		if dropped, errCount = countDropped(ctx, c, r); errCount != nil {
+			errCount = fmt.Errorf("count what was dropped (the instance is removed all the same): %w", errCount)
+		}
 		return errors.Join(clean(ctx, c, r), errCount)
 	})
 	return dropped, err
@@ -59,6 +68,8 @@ func Down(ctx context.Context, c Config, out io.Writer) (Dropped, error) {
 
 // countDropped reads the counters of the rules; those inside only while the instance lives.
 func countDropped(ctx context.Context, c Config, r *record) (Dropped, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerDeadline)
+	defer cancel()
 	var d Dropped
 	var errHost, errInside error
 	if r == nil {
@@ -75,6 +86,8 @@ func countDropped(ctx context.Context, c Config, r *record) (Dropped, error) {
 
 // clean removes whatever there is of an instance. r may be nil: then only folders and cgroups can be there.
 func clean(ctx context.Context, c Config, r *record) error {
+	ctx, cancel := context.WithTimeout(ctx, startDeadline)
+	defer cancel()
 	if r != nil && r.alive() {
 		if err := kill(ctx, r); err != nil {
 			return err
@@ -89,7 +102,7 @@ func clean(ctx context.Context, c Config, r *record) error {
 			return err
 		}
 	}
-	if err := os.RemoveAll(c.dir()); err != nil {
+	if err := removeFolder(c); err != nil {
 		return err
 	}
 	return removeIfEmpty(c.Root)

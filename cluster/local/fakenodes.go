@@ -5,6 +5,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,7 +69,16 @@ func kwok(ctx context.Context, c Config, assets string) (supervisor.Spec, error)
 			return supervisor.Spec{}, err
 		}
 		for _, file := range files {
-			args = append(args, "--config="+file)
+			// A copy: the module cache may lie where an instance does not see it, below /var/lib say.
+			stage, err := os.ReadFile(file)
+			if err != nil {
+				return supervisor.Spec{}, err
+			}
+			own := c.dir("kwok", filepath.Base(file))
+			if err := os.WriteFile(own, stage, 0o644); err != nil {
+				return supervisor.Spec{}, err
+			}
+			args = append(args, "--config="+own)
 		}
 	}
 	return c.process(assets, "kwok", "http://127.0.0.1:10247/healthz", args...), nil

@@ -3,22 +3,17 @@
 package local
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/tandem-rl/tandem/cluster/local/internal/guard"
-	"github.com/tandem-rl/tandem/cluster/local/internal/supervisor"
 )
 
 // record is what an instance remembers of itself on disk.
@@ -46,20 +41,26 @@ func readRecord(c Config) (*record, error) {
 		return nil, err
 	}
 	var r record
-	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.recordFile(), err)
+	if err := json.Unmarshal(data, &r); err != nil || r.Config.Name != c.Name {
+		return nil, fmt.Errorf("%s: not the record of instance %q (%w); end its processes, if it has any, and remove %s by hand",
+			c.recordFile(), c.Name, cmp.Or(err, fmt.Errorf("name %q", r.Config.Name)), c.dir())
 	}
 	return &r, nil
 }
 
-// write replaces the record in one step, so that a crash leaves the old one or the new one.
+// write replaces the record in one step, so that a crash leaves the old one or the new one, and whole.
 func (r *record) write(c Config) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
 	tmp := c.recordFile() + ".new"
-	if err := os.WriteFile(tmp, data, 0o644); err != nil {
+	file, err := os.Create(tmp)
+	if err != nil {
+		return err
+	}
+	_, errWrite := file.Write(data)
+	if err := errors.Join(errWrite, file.Sync(), file.Close()); err != nil {
 		return err
 	}
 	return os.Rename(tmp, c.recordFile())
@@ -89,7 +90,7 @@ func startTime(pid int) (uint64, error) {
 }
 
 func (c Config) guard(iface string) guard.Guard {
-	return guard.Guard{Comment: "tandem-local " + c.Name, Interface: iface, CIDR: addresses}
+	return guard.Guard{Comment: "tandem-local " + c.id(), Interface: iface, CIDR: addresses}
 }
 
 // defaultInterface is the interface that packets to anywhere leave by, or "" when there is no default route.
@@ -107,74 +108,48 @@ func defaultInterface() (string, error) {
 	return "", nil
 }
 
-// spawn starts the supervisor as the first process of new namespaces, below tini, which reaps what others orphan.
-// The listener for the API server is opened here, on the host's side, and handed over.
-func spawn(c Config, self string) (*record, error) {
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.APIPort))
+// foreign refuses a folder that is there but is not an instance's: it would be removed as one. That of an instance
+// holds its record, from the first file to the last; a crash can leave it empty or with the draft of one.
+func foreign(c Config) error {
+	entries, err := os.ReadDir(c.dir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
-		return nil, fmt.Errorf("port for the API server: %w", err)
+		return err
 	}
-	defer listener.Close()
-	file, err := listener.(*net.TCPListener).File()
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	c.APIPort = listener.Addr().(*net.TCPAddr).Port
-	log, err := os.Create(c.log("supervisor"))
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	spec, err := json.Marshal(supervisor.Namespace{
-		State: c.dir(), Node: nodeName, Address: nodeAddress, CIDR: addresses, APIServer: nodeAddress + ":6443",
-	})
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command("tini", "--", self, "supervise", string(spec))
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.ExtraFiles = []*os.File{file} // becomes supervisor.ListenerFD
-	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Setsid: true, // a Ctrl-C at `up` is not meant for it
-		Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET |
-			syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start the supervisor in new namespaces: %w", err)
-	}
-	go func() { _ = cmd.Wait() }() // reaps it while this process lives; how it ended is in its log
-	started, err := startTime(cmd.Process.Pid)
-	if err != nil {
-		return nil, fmt.Errorf("the supervisor ended at once: %s", supervisor.Tail(c.log("supervisor"), 10))
-	}
-	return &record{Config: c, PID: cmd.Process.Pid, Started: started}, nil
-}
-
-// awaitSupervisor waits until the supervisor answers.
-func awaitSupervisor(ctx context.Context, c Config, r *record) error {
-	client := supervisor.NewClient(c.dir())
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if _, err := client.List(ctx); err == nil {
+	own := filepath.Base(c.recordFile())
+	for _, e := range entries {
+		if e.Name() == own {
 			return nil
 		}
-		if !r.alive() {
-			return fmt.Errorf("the supervisor ended: %s", supervisor.Tail(c.log("supervisor"), 10))
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("the supervisor does not answer: %w: %s", ctx.Err(), supervisor.Tail(c.log("supervisor"), 10))
+	}
+	if len(entries) == 0 || len(entries) == 1 && entries[0].Name() == own+".new" {
+		return nil
+	}
+	return fmt.Errorf("folder %s: not an instance of tandem-local (there is no %s), so it is neither used nor removed; choose another --name or --root",
+		c.dir(), own)
+}
+
+// removeFolder removes the instance's folder, its record last.
+func removeFolder(c Config) error {
+	entries, err := os.ReadDir(c.dir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if file := c.dir(e.Name()); file != c.recordFile() {
+			if err := os.RemoveAll(file); err != nil {
+				return err
+			}
 		}
 	}
+	return os.RemoveAll(c.dir())
 }
 
 // makeDirs makes the folders of an instance.
 func makeDirs(c Config) error {
-	for _, dir := range []string{"pki", "log", "log/pods", "kubeconfig", "cni", "etcd", "kubelet", "containerd", "tmp"} {
+	for _, dir := range []string{"pki", "log", "log/pods", "kubeconfig", "cni", "etcd", "kubelet", "containerd", "kwok", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(c.dir(), dir), 0o700); err != nil {
 			return err
 		}

@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// lock takes an exclusive lock on a folder and returns what frees it. The kernel frees it when the process ends.
-func lock(ctx context.Context, dir string) (func(), error) {
+// lock takes an exclusive lock on a folder and returns what frees it. The kernel frees it when the process ends. When
+// another has it, busy is called once and then it is waited for.
+func lock(ctx context.Context, dir string, busy func()) (func(), error) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for tries := 0; ; tries++ {
 		file, err := os.Open(dir)
 		if err != nil {
 			return nil, err
@@ -26,6 +27,9 @@ func lock(ctx context.Context, dir string) (func(), error) {
 		file.Close()
 		if err != nil && err != syscall.EWOULDBLOCK {
 			return nil, fmt.Errorf("lock %s: %w", dir, err)
+		}
+		if err != nil && tries == 0 {
+			busy()
 		}
 		select {
 		case <-tick.C:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeletconfig "k8s.io/kubelet/config/v1beta1"
@@ -17,8 +18,6 @@ import (
 )
 
 const pauseImage = "tandem.dev/pause:1"
-
-func (c Config) containerdSocket() string { return c.dir("containerd.sock") }
 
 func containerd(c Config) (supervisor.Spec, error) {
 	path, err := exec.LookPath("containerd")
@@ -84,6 +83,16 @@ func kubelet(c Config, assets string) supervisor.Spec {
 	)
 }
 
+// kubeletSysctls are what the kubelet wants the kernel's settings to be; it writes those that are not.
+var kubeletSysctls = map[string]string{
+	"vm/overcommit_memory":      "1",
+	"vm/panic_on_oom":           "0",
+	"kernel/panic":              "10",
+	"kernel/panic_on_oops":      "1",
+	"kernel/keys/root_maxkeys":  "1000000",
+	"kernel/keys/root_maxbytes": "25000000",
+}
+
 func kubeletConfiguration(c Config) kubeletconfig.KubeletConfiguration {
 	return kubeletconfig.KubeletConfiguration{
 		TypeMeta: metav1.TypeMeta{APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: "KubeletConfiguration"},
@@ -112,9 +121,12 @@ func kubeletConfiguration(c Config) kubeletconfig.KubeletConfiguration {
 		ClusterDomain:               "cluster.local",
 		ResolverConfig:              ptr.To(c.dir("resolv.conf")),
 		PodLogsDir:                  c.dir("log", "pods"),
-		MaxPods:                     250,
-		SerializeImagePulls:         ptr.To(false),
-		RegisterNode:                ptr.To(true),
+		// So that GPUs show soon after their plugin has registered; the default is 10 s.
+		NodeStatusUpdateFrequency: metav1.Duration{Duration: 2 * time.Second},
+		NodeStatusReportFrequency: metav1.Duration{Duration: 5 * time.Minute}, // without a change, as is the default
+		MaxPods:                   250,
+		SerializeImagePulls:       ptr.To(false),
+		RegisterNode:              ptr.To(true),
 	}
 }
 

@@ -33,9 +33,21 @@ var programs = []struct{ path, pkg string }{
 // anything is started.
 func Preflight(c Config) error {
 	if os.Geteuid() != 0 {
-		return fmt.Errorf("not root: mounts, namespaces and cgroups need it; run it with sudo, or point KUBECONFIG at a cluster that you have")
+		return errNotRoot
 	}
-	return errors.Join(missingPrograms(), cgroupControllers(), overlay(), freeDisk(c.Root), freeDisk(c.Cache), freePort(c.APIPort))
+	return errors.Join(missingPrograms(), cgroupControllers(), overlay(),
+		folder("root", c.Root), folder("cache", c.Cache), freeDisk(c.Root), freeDisk(c.Cache), freePort(c))
+}
+
+var errNotRoot = errors.New("not root: mounts, namespaces and cgroups need it; run it with sudo, or point KUBECONFIG at a cluster that you have")
+
+// folder refuses a file where a folder is wanted.
+func folder(flag, path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		return fmt.Errorf("%s %q: is not a folder; choose another with --%s", flag, path, flag)
+	}
+	return nil
 }
 
 func missingPrograms() error {
@@ -114,8 +126,13 @@ func freeDisk(dir string) error {
 	return nil
 }
 
-func freePort(port int) error {
+// freePort checks the port for the API server, unless the instance itself has it.
+func freePort(c Config) error {
+	port := c.APIPort
 	if port == 0 {
+		return nil
+	}
+	if r, err := readRecord(c); err == nil && r != nil && r.alive() && r.Config.APIPort == port {
 		return nil
 	}
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))

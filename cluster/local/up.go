@@ -7,17 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
+	"strings"
 
-	"github.com/tandem-rl/tandem/cluster/local/internal/image"
 	"github.com/tandem-rl/tandem/cluster/local/internal/step"
-	"github.com/tandem-rl/tandem/cluster/local/internal/supervisor"
 )
-
-// startDeadline bounds each step of a start; the longest takes a few seconds on two idle cores.
-const startDeadline = 2 * time.Minute
 
 // Cluster is an instance that is up.
 type Cluster struct {
@@ -26,9 +22,12 @@ type Cluster struct {
 	Assets     string // folder of the built binaries: KUBEBUILDER_ASSETS for envtest, kubectl
 }
 
+// ErrDiffers says that the instance is up, but not as it was asked for.
+var ErrDiffers = errors.New("instance is up, but not as asked for")
+
 // Up starts an instance and returns when its node is Ready and all controllers answer. An instance that is up is
-// left as it is; what a crash left of one is removed first. On an error, what was started is taken down again, and
-// the logs stay readable in the error's text only.
+// left as it is, with [ErrDiffers] when that is not what c asks for; what a crash left of one is removed first. On an
+// error, what was started is taken down again, and the logs stay readable in the error's text only.
 func Up(ctx context.Context, c Config, out io.Writer) (*Cluster, error) {
 	c, err := c.WithDefaults()
 	if err != nil {
@@ -42,10 +41,7 @@ func Up(ctx context.Context, c Config, out io.Writer) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(c.dir(), 0o755); err != nil {
-		return nil, err
-	}
-	unlock, err := lock(ctx, c.dir())
+	unlock, err := makeAndLock(ctx, c, p)
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +51,9 @@ func Up(ctx context.Context, c Config, out io.Writer) (*Cluster, error) {
 		return nil, err
 	}
 	if r != nil && r.Ready && r.alive() {
+		if err := asked(ctx, c, r); err != nil {
+			return nil, err
+		}
 		p.Note("instance %s is up already", c.Name)
 		return &Cluster{Config: r.Config, Kubeconfig: c.Kubeconfig(), Assets: assets}, nil
 	}
@@ -62,6 +61,8 @@ func Up(ctx context.Context, c Config, out io.Writer) (*Cluster, error) {
 		if err := p.Do("Removing what is left of instance "+c.Name, func() error { return clean(ctx, c, r) }); err != nil {
 			return nil, err
 		}
+		// Its lock went with the folder.
+		return Up(ctx, c, out)
 	}
 	s := &starter{Config: c, assets: assets, steps: p, kubectl: kubectl{path: filepath.Join(assets, "kubectl"), kubeconfig: c.Kubeconfig()}}
 	if err := s.start(ctx); err != nil {
@@ -70,218 +71,59 @@ func Up(ctx context.Context, c Config, out io.Writer) (*Cluster, error) {
 	return &Cluster{Config: s.Config, Kubeconfig: c.Kubeconfig(), Assets: assets}, nil
 }
 
-// starter carries out the start of one instance.
-type starter struct {
-	Config
-	assets  string
-	steps   *step.Printer
-	kubectl kubectl
-	client  *supervisor.Client
-	record  *record
+// makeAndLock makes the instance's folder and locks it. Whoever held the lock may have removed the folder.
+func makeAndLock(ctx context.Context, c Config, p *step.Printer) (func(), error) {
+	for {
+		if err := foreign(c); err != nil {
+			return nil, err
+		}
+		if err := os.MkdirAll(c.dir(), 0o755); err != nil {
+			return nil, err
+		}
+		unlock, err := lock(ctx, c.dir(), busy(c, p))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return unlock, err
+		}
+	}
 }
 
-// start is the recipe.
-func (s *starter) start(ctx context.Context) error {
-	for _, st := range []struct {
-		name string
-		do   func(context.Context) error
+// busy says what a lock is waited for.
+func busy(c Config, p *step.Printer) func() {
+	return func() { p.Note("waiting for another tandem-local that works on instance %s", c.Name) }
+}
+
+// asked tells in what a running instance is not as c wants it.
+func asked(ctx context.Context, c Config, r *record) error {
+	var differ []string
+	have := r.Config
+	for _, f := range []struct {
+		flag       string
+		have, want any
+		matters    bool
 	}{
-		{"Making folders and cgroups", s.prepare},
-		{"Keeping packets on the machine", s.guardHost},
-		{"Starting namespaces", s.namespaces},
-		{"Writing certificates and configuration", s.configure},
-		{"Starting etcd", func(ctx context.Context) error { return s.run(ctx, etcd(s.Config, s.assets)) }},
-		{"Starting kube-apiserver", func(ctx context.Context) error { return s.run(ctx, apiserver(s.Config, s.assets)) }},
-		{"Applying the CRDs of JobSet and KubeRay", func(ctx context.Context) error { return applyCRDs(ctx, s.Config, s.kubectl) }},
-		{"Starting the control plane", s.controlPlane},
-		{"Starting the node", s.node},
-		{"Starting JobSet and KubeRay", s.controllers},
-		{"Waiting for the node", s.nodeReady},
-		{fmt.Sprintf("Adding %d simulated nodes", s.Nodes), s.simulatedNodes},
+		{"gpus", have.GPUs, c.GPUs, true},
+		{"nodes", have.Nodes, c.Nodes, true},
+		{"node-gpus", have.NodeGPUs, c.NodeGPUs, c.Nodes > 0},
+		{"api-port", have.APIPort, c.APIPort, c.APIPort != 0},
+		{"fsync", have.FSync, c.FSync, true},
 	} {
-		if s.Nodes == 0 && st.name == "Adding 0 simulated nodes" {
-			continue
-		}
-		err := s.steps.Do(st.name, func() error {
-			ctx, cancel := context.WithTimeout(ctx, startDeadline)
-			defer cancel()
-			return st.do(ctx)
-		})
-		if err != nil {
-			return err
+		if f.matters && f.have != f.want {
+			differ = append(differ, fmt.Sprintf("it has --%s=%v, not %v", f.flag, f.have, f.want))
 		}
 	}
-	s.record.Ready = true
-	return s.record.write(s.Config)
-}
-
-// undo removes what a start that failed has made.
-func (s *starter) undo(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startDeadline)
-	defer cancel()
-	return s.steps.Do("Taking down what was started", func() error { return clean(ctx, s.Config, s.record) })
-}
-
-func (s *starter) prepare(context.Context) error {
-	if err := makeDirs(s.Config); err != nil {
-		return err
-	}
-	s.record = &record{Config: s.Config}
-	if err := s.record.write(s.Config); err != nil {
-		return err
-	}
-	return makeCgroups(s.Config)
-}
-
-// guardHost comes before anything that could send a packet.
-func (s *starter) guardHost(ctx context.Context) error {
-	iface, err := defaultInterface()
+	processes, err := listProcesses(ctx, c, r)
 	if err != nil {
 		return err
 	}
-	s.record.Interface = iface
-	if err := s.record.write(s.Config); err != nil {
-		return err
-	}
-	if iface == "" {
-		return nil // no way out of the machine
-	}
-	return s.guard(iface).Install(ctx)
-}
-
-func (s *starter) namespaces(ctx context.Context) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	r, err := spawn(s.Config, self)
-	if err != nil {
-		return err
-	}
-	r.Interface = s.record.Interface
-	s.record, s.Config = r, r.Config
-	if err := r.write(s.Config); err != nil {
-		return err
-	}
-	s.client = supervisor.NewClient(s.dir())
-	return awaitSupervisor(ctx, s.Config, r)
-}
-
-func (s *starter) configure(context.Context) error {
-	for _, write := range []func(Config) error{writePKI, writeKubeconfigs, writeNodeFiles, webhookCertificates} {
-		if err := write(s.Config); err != nil {
-			return err
+	for _, process := range processes {
+		if !process.Running {
+			differ = append(differ, fmt.Sprintf("%s has ended (%s; start it with: tandem-local start %s --name %s)",
+				process.Name, process.Exit, process.Name, c.Name))
 		}
 	}
-	return nil
-}
-
-func (s *starter) run(ctx context.Context, specs ...supervisor.Spec) error {
-	for _, spec := range specs {
-		if err := s.client.Start(ctx, spec); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *starter) controlPlane(ctx context.Context) error {
-	dns, err := coredns(s.Config, s.assets)
-	if err != nil {
-		return err
-	}
-	return s.run(ctx, controllerManager(s.Config, s.assets), scheduler(s.Config, s.assets), dns)
-}
-
-func (s *starter) node(ctx context.Context) error {
-	runtime, err := containerd(s.Config)
-	if err != nil {
-		return err
-	}
-	if err := s.run(ctx, runtime); err != nil {
-		return err
-	}
-	if err := s.loadPause(ctx); err != nil {
-		return err
-	}
-	if err := s.kubectl.run(ctx, "create", "clusterrolebinding", "tandem-local-kube-proxy",
-		"--clusterrole=system:node-proxier", "--user=system:kube-proxy"); err != nil {
-		return err
-	}
-	if err := s.run(ctx, kubelet(s.Config, s.assets), kubeProxy(s.Config, s.assets)); err != nil {
-		return err
-	}
-	if s.GPUs == 0 {
+	if len(differ) == 0 {
 		return nil
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	return s.run(ctx, supervisor.Spec{
-		Name: "device-plugin", Log: s.log("device-plugin"),
-		Args: []string{self, "device-plugin", fmt.Sprintf("--gpus=%d", s.GPUs)},
-	})
-}
-
-func (s *starter) loadPause(ctx context.Context) error {
-	file := s.dir("tmp", "pause.tar")
-	err := image.Image{
-		Tag:        pauseImage,
-		Files:      map[string]string{"/pause": filepath.Join(s.assets, "pause")},
-		Entrypoint: []string{"/pause"},
-		User:       "65535:65535",
-	}.WriteTo(file)
-	if err != nil {
-		return err
-	}
-	return importImage(ctx, s.Config, file)
-}
-
-func (s *starter) controllers(ctx context.Context) error {
-	jobset, err := jobset(s.Config, s.assets)
-	if err != nil {
-		return err
-	}
-	if err := s.run(ctx, jobset, kuberay(s.Config, s.assets)); err != nil {
-		return err
-	}
-	return applyWebhooks(ctx, s.Config, s.kubectl)
-}
-
-// nodeReady also waits for the GPUs: they appear when the device plugin has registered.
-func (s *starter) nodeReady(ctx context.Context) error {
-	if err := s.kubectl.run(ctx, "wait", "--for=condition=Ready", "--timeout=90s", "node/"+nodeName); err != nil {
-		return err
-	}
-	if err := s.kubectl.run(ctx, "wait", "--for=create", "--timeout=30s", "serviceaccount/default"); err != nil {
-		return err
-	}
-	if s.GPUs == 0 {
-		return nil
-	}
-	return s.kubectl.run(ctx, "wait", "--timeout=60s", "node/"+nodeName,
-		fmt.Sprintf(`--for=jsonpath={.status.allocatable.nvidia\.com/gpu}=%d`, s.GPUs))
-}
-
-func (s *starter) simulatedNodes(ctx context.Context) error {
-	spec, err := kwok(ctx, s.Config, s.assets)
-	if err != nil {
-		return err
-	}
-	if err := s.run(ctx, spec); err != nil {
-		return err
-	}
-	nodes, err := fakeNodes(s.Config)
-	if err != nil {
-		return err
-	}
-	file := s.dir("fake-nodes.yaml")
-	if err := os.WriteFile(file, nodes, 0o644); err != nil {
-		return err
-	}
-	if err := s.kubectl.run(ctx, "apply", "--server-side", "-f", file); err != nil {
-		return err
-	}
-	return s.kubectl.run(ctx, "wait", "--for=condition=Ready", "--timeout=90s", "node", "-l", "type=kwok")
+	return fmt.Errorf("%w: %s: %s; use it as it is (tandem-local kubeconfig --name %s) or take it down first (tandem-local down --name %s)",
+		ErrDiffers, c.Name, strings.Join(differ, "; "), c.Name, c.Name)
 }

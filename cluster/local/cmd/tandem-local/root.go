@@ -41,7 +41,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	f.StringVar(&a.config.Root, "root", "", "folder of all instances (default /var/lib/tandem-local)")
 	f.StringVar(&a.config.Cache, "cache", "", "folder of the built binaries (default ~/.cache/tandem-local)")
 	f.StringVar(&a.config.Source, "source", "", "folder of the cluster/local module (default: where this program was built)")
-	root.AddCommand(a.up(), a.down(), a.status(), a.load(), a.kubeconfig(), a.assets(), a.image(), a.supervise(), a.devicePlugin())
+	root.AddCommand(a.up(), a.down(), a.status(), a.load(), a.stop(), a.start(), a.kubeconfig(), a.assets(), a.image(), a.supervise(), a.devicePlugin())
 	return root
 }
 
@@ -84,6 +84,9 @@ func (a *app) status() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show the processes of an instance", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output != "table" && output != "json" {
+				return fmt.Errorf("output %q: must be table or json", output)
+			}
 			status, err := local.Inspect(cmd.Context(), a.config)
 			if err != nil {
 				return err
@@ -124,6 +127,31 @@ func (a *app) load() *cobra.Command {
 				}
 			}
 			return nil
+		},
+	}
+}
+
+func (a *app) stop() *cobra.Command {
+	var kill bool
+	cmd := &cobra.Command{
+		Use: "stop PROCESS", Short: "End one process of an instance, to see what happens", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return step.New(a.stderr).Do("Stopping "+args[0], func() error {
+				return local.StopProcess(cmd.Context(), a.config, args[0], kill)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&kill, "kill", false, "with SIGKILL instead of SIGTERM")
+	return cmd
+}
+
+func (a *app) start() *cobra.Command {
+	return &cobra.Command{
+		Use: "start PROCESS", Short: "Start a process that has ended once more", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return step.New(a.stderr).Do("Starting "+args[0], func() error {
+				return local.StartProcess(cmd.Context(), a.config, args[0])
+			})
 		},
 	}
 }

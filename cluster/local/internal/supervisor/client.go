@@ -33,10 +33,22 @@ func NewClient(state string) *Client {
 
 // Start starts a process and waits until it is ready, has ended (an error with the end of its log), or ctx ends.
 func (c *Client) Start(ctx context.Context, spec Spec) error {
-	var process Process
-	if err := c.do(ctx, http.MethodPost, "/processes", spec, &process); err != nil {
+	if err := c.do(ctx, http.MethodPost, "/processes", spec, nil); err != nil {
 		return err
 	}
+	return c.awaitReady(ctx, spec)
+}
+
+// StartAgain starts a process that has ended once more, as it was, and waits as [Client.Start] does.
+func (c *Client) StartAgain(ctx context.Context, name string) error {
+	var process Process
+	if err := c.do(ctx, http.MethodPost, "/processes/"+url.PathEscape(name), nil, &process); err != nil {
+		return err
+	}
+	return c.awaitReady(ctx, process.Spec)
+}
+
+func (c *Client) awaitReady(ctx context.Context, spec Spec) error {
 	if spec.Ready == "" {
 		return nil
 	}
@@ -83,13 +95,15 @@ func (c *Client) Stop(ctx context.Context, name string, kill bool) error {
 // List returns every process that was started, by name.
 func (c *Client) List(ctx context.Context) ([]Process, error) {
 	var list []Process
-	return list, c.do(ctx, http.MethodGet, "/processes", nil, &list)
+	err := c.do(ctx, http.MethodGet, "/processes", nil, &list)
+	return list, err
 }
 
 // Dropped returns how many packets the rules inside the instance's network namespace dropped.
 func (c *Client) Dropped(ctx context.Context) (int, error) {
 	var n int
-	return n, c.do(ctx, http.MethodGet, "/guard", nil, &n)
+	err := c.do(ctx, http.MethodGet, "/guard", nil, &n)
+	return n, err
 }
 
 func (c *Client) do(ctx context.Context, method, path string, in, out any) error {

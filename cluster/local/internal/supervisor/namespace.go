@@ -6,12 +6,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tandem-rl/tandem/cluster/local/internal/child"
 	"github.com/tandem-rl/tandem/cluster/local/internal/guard"
 )
 
@@ -19,6 +19,8 @@ import (
 type Namespace struct {
 	// State is the instance's folder; it is the only part of /var/lib that the processes share with the host.
 	State string `json:"state"`
+	// Programs is the folder of the programs that are run; it is seen inside wherever it lies.
+	Programs string `json:"programs"`
 	// Node is the host name inside.
 	Node string `json:"node"`
 	// Address is the node's IP address.
@@ -27,6 +29,9 @@ type Namespace struct {
 	CIDR string `json:"cidr"`
 	// APIServer is the host:port that connections from the host's loopback are forwarded to.
 	APIServer string `json:"apiServer"`
+	// Sysctls are settings of the kernel, as paths below /proc/sys, that belong to the whole machine. The processes
+	// read these values there instead of the machine's, and what they write stays inside.
+	Sysctls map[string]string `json:"sysctls"`
 }
 
 // uplink is where the default route points: a cable whose other end lies in the same namespace. An address that
@@ -60,6 +65,11 @@ func (n Namespace) mounts() error {
 		return err
 	}
 	defer state.Close()
+	programs, err := os.Open(n.Programs)
+	if err != nil {
+		return err
+	}
+	defer programs.Close()
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
@@ -68,7 +78,12 @@ func (n Namespace) mounts() error {
 			return fmt.Errorf("mount tmpfs on %s: %w", dir, err)
 		}
 	}
-	if err := bind(fmt.Sprintf("/proc/self/fd/%d", state.Fd()), n.State); err != nil {
+	for _, dir := range []*os.File{state, programs} {
+		if err := bind(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()), dir.Name()); err != nil {
+			return err
+		}
+	}
+	if err := n.sysctls(); err != nil {
 		return err
 	}
 	if err := bind(filepath.Join(n.State, "kubelet"), "/var/lib/kubelet"); err != nil {
@@ -76,6 +91,25 @@ func (n Namespace) mounts() error {
 	}
 	// Shared among the instance's own processes: kubelet's volumes must reach the containers.
 	return unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, "")
+}
+
+// sysctls lays a file over each setting: kubelet sets some for a machine that is a node and nothing else, such as to
+// boot again 10 seconds after a panic.
+func (n Namespace) sysctls() error {
+	dir := filepath.Join(n.State, "sysctl")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for name, value := range n.Sysctls {
+		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "."))
+		if err := os.WriteFile(file, []byte(value+"\n"), 0o644); err != nil {
+			return err
+		}
+		if err := unix.Mount(file, "/proc/sys/"+name, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("bind %s to /proc/sys/%s: %w", file, name, err)
+		}
+	}
+	return nil
 }
 
 func bind(from, to string) error {
@@ -112,7 +146,7 @@ func (n Namespace) network(ctx context.Context) error {
 
 func command(ctx context.Context, line string) error {
 	args := strings.Fields(line)
-	if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+	if out, err := child.Command(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", line, err, out)
 	}
 	return nil

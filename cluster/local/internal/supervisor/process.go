@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -35,9 +38,6 @@ type Process struct {
 	Since   time.Time `json:"since"`          // of the start, or of the end where it is not running
 }
 
-// ErrNoProcess says that no process of that name was started.
-var ErrNoProcess = errors.New("no such process")
-
 // table holds the processes; it is safe for concurrent use.
 type table struct {
 	mu    sync.Mutex
@@ -56,12 +56,30 @@ func newTable() *table { return &table{procs: map[string]*entry{}} }
 func (t *table) start(spec Spec) (Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.startLocked(spec)
+}
+
+// startAgain runs a process that has ended once more, as it was.
+func (t *table) startAgain(name string) (Process, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, err := t.find(name)
+	if err != nil {
+		return Process{}, err
+	}
+	return t.startLocked(e.Spec)
+}
+
+func (t *table) startLocked(spec Spec) (Process, error) {
+	if spec.Name == "" || len(spec.Args) == 0 {
+		return Process{}, fmt.Errorf("process %q with arguments %q: want a name and a program", spec.Name, spec.Args)
+	}
 	if e, ok := t.procs[spec.Name]; ok && e.Running {
 		return Process{}, fmt.Errorf("process %s is running already as pid %d", spec.Name, e.PID)
 	}
 	log, err := os.OpenFile(spec.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return Process{}, err
+		return Process{}, fmt.Errorf("log of %s: %w", spec.Name, err)
 	}
 	defer log.Close() // the child has its own copy
 	cmd := exec.Command(spec.Args[0], spec.Args[1:]...)
@@ -111,14 +129,22 @@ func (t *table) stop(ctx context.Context, name string, sig syscall.Signal) error
 func (t *table) signal(name string, sig syscall.Signal) (*entry, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e, ok := t.procs[name]
-	if !ok {
-		return nil, fmt.Errorf("%w: %s", ErrNoProcess, name)
+	e, err := t.find(name)
+	if err != nil || !e.Running {
+		return e, err
 	}
-	if e.Running {
-		return e, e.cmd.Process.Signal(sig)
+	if err := e.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return nil, fmt.Errorf("signal %s: %w", name, err)
 	}
 	return e, nil
+}
+
+func (t *table) find(name string) (*entry, error) {
+	if e, ok := t.procs[name]; ok {
+		return e, nil
+	}
+	return nil, fmt.Errorf("process %q: no such process; there are: %s", name,
+		strings.Join(slices.Sorted(maps.Keys(t.procs)), ", "))
 }
 
 // list returns the processes by name.

@@ -23,20 +23,23 @@ import (
 	"time"
 )
 
-// ListenerFD is the file descriptor at which the host's listener for the API server is handed over.
-const ListenerFD = 3
+// File descriptors that are handed over.
+const (
+	ListenerFD = 3 // the host's listener for the API server
+	GateFD     = 4 // a pipe; one byte comes when the supervisor may begin
+)
 
 // SocketName is the control socket's name in the state folder.
 const SocketName = "supervisor.sock"
 
-// Serve makes the surroundings of n, then serves until ctx ends.
+// Serve waits at the gate, makes the surroundings of n, then serves until ctx ends.
 func Serve(ctx context.Context, n Namespace) error {
+	host, err := takeOver()
+	if err != nil {
+		return err
+	}
 	if err := n.enter(); err != nil {
 		return fmt.Errorf("prepare the namespaces: %w", err)
-	}
-	host, err := net.FileListener(os.NewFile(ListenerFD, "api-listener"))
-	if err != nil {
-		return fmt.Errorf("take over the listener: %w", err)
 	}
 	control, err := net.Listen("unix", filepath.Join(n.State, SocketName))
 	if err != nil {
@@ -52,6 +55,21 @@ func Serve(ctx context.Context, n Namespace) error {
 	return nil
 }
 
+// takeOver takes the listener, which no process that is started later inherits, and passes the gate.
+func takeOver() (net.Listener, error) {
+	file, gate := os.NewFile(ListenerFD, "listener"), os.NewFile(GateFD, "gate")
+	defer file.Close()
+	defer gate.Close()
+	host, err := net.FileListener(file)
+	if err != nil {
+		return nil, fmt.Errorf("take over the listener: %w", err)
+	}
+	if _, err := gate.Read(make([]byte, 1)); err != nil {
+		return nil, fmt.Errorf("the start was given up before this process was recorded: %w", err)
+	}
+	return host, nil
+}
+
 func handler(t *table, n Namespace) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /processes", func(w http.ResponseWriter, _ *http.Request) { reply(w, t.list(), nil) })
@@ -62,6 +80,10 @@ func handler(t *table, n Namespace) http.Handler {
 			return
 		}
 		process, err := t.start(spec)
+		reply(w, process, err)
+	})
+	mux.HandleFunc("POST /processes/{name}", func(w http.ResponseWriter, r *http.Request) {
+		process, err := t.startAgain(r.PathValue("name"))
 		reply(w, process, err)
 	})
 	mux.HandleFunc("DELETE /processes/{name}", func(w http.ResponseWriter, r *http.Request) {
