@@ -1,10 +1,6 @@
 package registry
 
 import (
-	"io"
-	"net/http"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -141,60 +137,5 @@ func receive(t *testing.T, done <-chan result) result {
 	case <-time.After(20 * time.Second):
 		require.FailNow(t, "nobody woke the waiter")
 		return result{}
-	}
-}
-
-// requests counts what a store asks, by method and whether it is a watch.
-type requests struct {
-	next  http.RoundTripper
-	mu    sync.Mutex
-	count map[string]int
-	fault func(*http.Request) *http.Response
-}
-
-func counted(cfg *rest.Config) (*rest.Config, *requests) {
-	seen := &requests{count: map[string]int{}}
-	cfg = rest.CopyConfig(cfg)
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		seen.next = next
-		return seen
-	})
-	return cfg, seen
-}
-
-func (r *requests) RoundTrip(req *http.Request) (*http.Response, error) {
-	kind := req.Method
-	if req.URL.Query().Has("watch") {
-		kind = "WATCH"
-	}
-	r.mu.Lock()
-	r.count[kind]++
-	fault := r.fault
-	r.mu.Unlock()
-	if fault != nil {
-		if resp := fault(req); resp != nil {
-			return resp, nil
-		}
-	}
-	return r.next.RoundTrip(req)
-}
-
-func (r *requests) of(kind string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.count[kind]
-}
-
-func (r *requests) inject(fault func(*http.Request) *http.Response) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.fault = fault
-}
-
-// answer is a canned response.
-func answer(req *http.Request, code int, body string) *http.Response {
-	return &http.Response{
-		StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
-		Header: http.Header{"Content-Type": []string{"application/json"}}, Body: io.NopCloser(strings.NewReader(body)),
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/tandem-rl/tandem/internal/faultyapi"
 )
 
 // TestAgainstAPIServer runs everything that depends on what an API server really does.
@@ -115,7 +117,7 @@ func testBytes(t *testing.T, s *server) {
 
 func testNoChange(t *testing.T, s *server) {
 	s.run(t, "nochange")
-	cfg, seen := counted(s.cfg)
+	cfg, seen := faultyapi.Wrap(s.cfg)
 	store := openStore(t, cfg, "nochange", "head-0")
 	for range 3 {
 		require.NoError(t, store.Set(t.Context(), "a", "1"))
@@ -123,7 +125,7 @@ func testNoChange(t *testing.T, s *server) {
 		require.NoError(t, store.Delete(t.Context(), "never-there"))
 		require.NoError(t, store.Leave(t.Context(), "never-there", "x"))
 	}
-	require.Equal(t, 2, seen.of("PATCH"))
+	require.Equal(t, 2, seen.Of("PATCH"))
 }
 
 func testWithdraw(t *testing.T, s *server) {
@@ -139,18 +141,18 @@ func testWithdraw(t *testing.T, s *server) {
 
 func testWaitByWatch(t *testing.T, s *server) {
 	s.run(t, "wakes")
-	cfg, seen := counted(s.cfg)
+	cfg, seen := faultyapi.Wrap(s.cfg)
 	store := openStore(t, cfg, "wakes", "")
 	done := waiting(t, store, "gym_head_server")
 	require.NoError(t, s.store(t, "wakes", "gym").Set(t.Context(), "gym_head_server", "http://10.0.0.1:9090"))
 	require.Equal(t, result{value: "http://10.0.0.1:9090"}, receive(t, done))
-	require.Equal(t, 1, seen.of("WATCH"))
-	require.Equal(t, 1, seen.of("GET"), "one list, then the watch tells")
+	require.Equal(t, 1, seen.Of("WATCH"))
+	require.Equal(t, 1, seen.Of("GET"), "one list, then the watch tells")
 }
 
 func testOneWatch(t *testing.T, s *server) {
 	s.run(t, "shared")
-	cfg, seen := counted(s.cfg)
+	cfg, seen := faultyapi.Wrap(s.cfg)
 	store := openStore(t, cfg, "shared", "")
 	first := waiting(t, store, "a")
 	others := make([]<-chan result, 50)
@@ -163,28 +165,26 @@ func testOneWatch(t *testing.T, s *server) {
 	}
 	require.NoError(t, s.store(t, "shared", "x").Set(t.Context(), "a", "1"))
 	require.Equal(t, result{value: "1"}, receive(t, first))
-	require.Equal(t, 1, seen.of("WATCH"))
+	require.Equal(t, 1, seen.Of("WATCH"))
 }
 
 func testServerTrouble(t *testing.T, s *server) {
 	s.run(t, "trouble")
-	cfg, seen := counted(s.cfg)
+	cfg, seen := faultyapi.Wrap(s.cfg)
 	store := openStore(t, cfg, "trouble", "")
 	codes := []int{401, 429, 500, 503}
-	seen.inject(func(req *http.Request) *http.Response {
-		seen.mu.Lock()
-		defer seen.mu.Unlock()
+	seen.Inject(func(req *http.Request) *http.Response {
 		if len(codes) == 0 {
 			return nil
 		}
 		code := codes[0]
 		codes = codes[1:]
-		return answer(req, code, "{}")
+		return faultyapi.Answer(req, code, "{}")
 	})
 	require.NoError(t, store.Set(t.Context(), "a", "1"))
 	require.Equal(t, "1", s.read(t, "trouble").Data["a"])
 
-	seen.inject(func(req *http.Request) *http.Response { return answer(req, 503, "{}") })
+	seen.Inject(func(req *http.Request) *http.Response { return faultyapi.Answer(req, 503, "{}") })
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	err := store.Set(ctx, "a", "2")
@@ -194,18 +194,16 @@ func testServerTrouble(t *testing.T, s *server) {
 
 func testWatchTrouble(t *testing.T, s *server) {
 	s.run(t, "gone")
-	cfg, seen := counted(s.cfg)
+	cfg, seen := faultyapi.Wrap(s.cfg)
 	store := openStore(t, cfg, "gone", "")
 	gone := `{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old resource version"}}`
 	faults := []func(*http.Request) *http.Response{
-		func(req *http.Request) *http.Response { return answer(req, 500, "{}") },
-		func(req *http.Request) *http.Response { return answer(req, 200, gone) },
-		func(req *http.Request) *http.Response { return answer(req, 200, "") },
-		func(req *http.Request) *http.Response { return answer(req, 429, "{}") },
+		func(req *http.Request) *http.Response { return faultyapi.Answer(req, 500, "{}") },
+		func(req *http.Request) *http.Response { return faultyapi.Answer(req, 200, gone) },
+		func(req *http.Request) *http.Response { return faultyapi.Answer(req, 200, "") },
+		func(req *http.Request) *http.Response { return faultyapi.Answer(req, 429, "{}") },
 	}
-	seen.inject(func(req *http.Request) *http.Response {
-		seen.mu.Lock()
-		defer seen.mu.Unlock()
+	seen.Inject(func(req *http.Request) *http.Response {
 		if len(faults) == 0 || !strings.Contains(req.URL.RawQuery, "fieldSelector") {
 			return nil
 		}
@@ -217,7 +215,7 @@ func testWatchTrouble(t *testing.T, s *server) {
 		return fault(req)
 	})
 	done := waiting(t, store, "a")
-	require.Eventually(t, func() bool { return seen.of("WATCH") >= 4 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return seen.Of("WATCH") >= 4 }, 10*time.Second, time.Millisecond)
 	require.NoError(t, s.store(t, "gone", "x").Set(t.Context(), "a", "1"))
 	require.Equal(t, result{value: "1"}, receive(t, done))
 }
@@ -274,12 +272,12 @@ func testRecreated(t *testing.T, s *server) {
 
 func testNoWatch(t *testing.T, s *server) {
 	s.run(t, "nowatch")
-	cfg, seen := counted(s.as(t, "nowatch", "nowatch", "get", "list"))
+	cfg, seen := faultyapi.Wrap(s.as(t, "nowatch", "nowatch", "get", "list"))
 	done := waiting(t, openStore(t, cfg, "nowatch", ""), "a")
-	require.Eventually(t, func() bool { return seen.of("GET") >= 3 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return seen.Of("GET") >= 3 }, 10*time.Second, time.Millisecond)
 	require.NoError(t, s.store(t, "nowatch", "x").Set(t.Context(), "a", "1"))
 	require.Equal(t, result{value: "1"}, receive(t, done))
-	require.Equal(t, 1, seen.of("WATCH"), "a refused watch is not asked for again")
+	require.Equal(t, 1, seen.Of("WATCH"), "a refused watch is not asked for again")
 }
 
 func testOnlyGetAndPatch(t *testing.T, s *server) {
@@ -321,13 +319,13 @@ func second[T any](_ T, err error) error { return err }
 
 func testFull(t *testing.T, s *server) {
 	s.run(t, "full")
-	cfg, seen := counted(s.cfg)
+	cfg, seen := faultyapi.Wrap(s.cfg)
 	store := openStore(t, cfg, "full", "")
 	require.NoError(t, store.Set(t.Context(), "a", strings.Repeat("x", maxData-10)))
 	err := store.Set(t.Context(), "b", strings.Repeat("x", 11))
 	require.ErrorIs(t, err, ErrFull)
 	require.ErrorContains(t, err, "1 more than a ConfigMap may")
-	require.Equal(t, 1, seen.of("PATCH"))
+	require.Equal(t, 1, seen.Of("PATCH"))
 	require.NoError(t, store.Set(t.Context(), "b", strings.Repeat("x", 10)), "the API server draws the same line")
 }
 

@@ -1,0 +1,243 @@
+package peerwatch
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+const (
+	early = 5 * time.Minute
+	late  = 25 * time.Minute // after the startup grace of 20 minutes
+)
+
+// healthy is a run that the watcher of rl sees whole: rl, gym, the driver and the registry.
+func healthy() Observation {
+	return Observation{
+		Clusters: []Cluster{healthyCluster("rl", true), healthyCluster("gym", false)},
+		Driver:   Driver{Name: "driver", Present: true, Seen: true, UID: "driver-1"},
+	}
+}
+
+func healthyCluster(name string, self bool) Cluster {
+	uid := name + "-1"
+	return Cluster{
+		Name: name, Self: self, Since: start, Present: true, Seen: true, UID: uid, FirstUID: uid, WasReady: true,
+		FirstHead: name + "-head-1",
+		Heads: []Pod{{
+			Name: name + "-head", UID: name + "-head-1", Owner: uid,
+			Containers: []Container{{Name: "ray-head"}, {Name: "registry"}},
+		}},
+	}
+}
+
+func rl(o *Observation) *Cluster  { return &o.Clusters[0] }
+func gym(o *Observation) *Cluster { return &o.Clusters[1] }
+
+func absent(c *Cluster) { c.Present, c.UID, c.Heads = false, "", nil }
+
+func neverSeen(c *Cluster) {
+	*c = Cluster{Name: c.Name, Self: c.Self, Since: start}
+}
+
+// TestDecide is the specification. Each row changes a healthy run in one way.
+func TestDecide(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*Observation)
+		after  time.Duration
+		want   Kind
+		reason string
+		again  time.Duration // after start; 0: only when something changes
+	}{
+		{"a healthy run", func(*Observation) {}, late, Wait, "", 0},
+
+		// A peer that comes and goes.
+		{"a peer that has not appeared is waited for", func(o *Observation) { neverSeen(gym(o)) }, early, Wait, "", 20 * time.Minute},
+		{"a peer that does not appear within the startup grace", func(o *Observation) { neverSeen(gym(o)) }, late, Fail, "RayCluster gym has not appeared within 20m0s", 0},
+		{"a peer that has gone", func(o *Observation) { absent(gym(o)) }, early, Fail, "RayCluster gym is gone", 0},
+		{"a peer that is being deleted", func(o *Observation) { gym(o).Deleting = true }, early, Fail, "RayCluster gym is being deleted", 0},
+		{"a peer that was deleted and made again", func(o *Observation) { gym(o).UID = "gym-2" }, early, Fail, "RayCluster gym was replaced (UID gym-2, was gym-1)", 0},
+
+		// Its head.
+		{"a head container that restarted", func(o *Observation) {
+			gym(o).Heads[0].Containers[0] = Container{Name: "ray-head", Restarts: 1, Exit: &Exit{137, "OOMKilled"}}
+		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted (exit code 137, OOMKilled)`, 0},
+		{"a head container that ended well and restarted has lost its cluster as well", func(o *Observation) {
+			gym(o).Heads[0].Containers[0] = Container{Name: "ray-head", Restarts: 1, Exit: &Exit{0, "Completed"}}
+		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted (exit code 0, Completed)`, 0},
+		{"a head container that ended with a failure", func(o *Observation) {
+			gym(o).Heads[0].Containers[0].Exit = &Exit{1, "Error"}
+		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym terminated (exit code 1, Error)`, 0},
+		{"a head container that ended well", func(o *Observation) {
+			gym(o).Heads[0].Containers[0].Exit = &Exit{0, "Completed"}
+		}, early, Wait, "", 0},
+		{"a sidecar that restarted says nothing about Ray", func(o *Observation) {
+			gym(o).Heads[0].Containers[1] = Container{Name: "registry", Restarts: 3, Exit: &Exit{1, "Error"}}
+		}, early, Wait, "", 0},
+		{"an evicted head", func(o *Observation) {
+			gym(o).Heads[0].Failed, gym(o).Heads[0].Message = true, "Evicted: the node was low on memory"
+		}, early, Fail, "head pod gym-head of RayCluster gym failed: Evicted: the node was low on memory", 0},
+		{"a head pod that was replaced", func(o *Observation) { gym(o).Heads[0].UID = "gym-head-2" }, early, Fail, "head pod of RayCluster gym was replaced by gym-head", 0},
+		{"a head pod that is being deleted", func(o *Observation) { gym(o).Heads[0].Deleting = true }, early, Fail, "head pod gym-head of RayCluster gym is being deleted", 0},
+		{"a head pod that has gone", func(o *Observation) { gym(o).Heads = nil }, early, Fail, "head pod of RayCluster gym is gone", 0},
+		{"a head pod that an earlier cluster of that name left behind", func(o *Observation) {
+			gym(o).Heads = append(gym(o).Heads, Pod{Name: "old", UID: "old", Owner: "gym-0", Deleting: true})
+		}, early, Wait, "", 0},
+		{"a head that is not there yet", func(o *Observation) {
+			gym(o).Heads, gym(o).FirstHead, gym(o).WasReady = nil, "", false
+		}, late, Wait, "", 0},
+
+		// Its readiness.
+		{"a head that has never been ready is not unready", func(o *Observation) {
+			gym(o).WasReady = false
+		}, late, Wait, "", 0},
+		{"a head that was ready may be unready for a while", func(o *Observation) {
+			gym(o).UnreadySince = start.Add(early - time.Minute)
+		}, early, Wait, "", early + time.Minute},
+		{"a head that stays unready", func(o *Observation) {
+			gym(o).UnreadySince, gym(o).UnreadyReason = start.Add(early-2*time.Minute), "ContainersNotReady: ray-head"
+		}, early, Fail, "head of RayCluster gym has been unready for 2m0s: ContainersNotReady: ray-head", 0},
+		{"of two graces the one that ends first is waited for", func(o *Observation) {
+			rl(o).UnreadySince, gym(o).UnreadySince = start.Add(early-time.Second), start.Add(early-time.Minute)
+		}, early, Wait, "", early + time.Minute},
+
+		// Its own cluster.
+		{"its own head container that restarted", func(o *Observation) {
+			rl(o).Heads[0].Containers[0].Restarts = 1
+		}, early, Fail, `container "ray-head" of head pod rl-head of RayCluster rl restarted`, 0},
+		{"its own head pod that was replaced", func(o *Observation) {
+			rl(o).Heads = append(rl(o).Heads, Pod{Name: "rl-head-b", UID: "rl-head-2", Owner: "rl-1"})
+		}, early, Fail, "head pod of RayCluster rl was replaced by rl-head-b", 0},
+		{"its own head pod that is being deleted is for the peers to judge", func(o *Observation) {
+			rl(o).Heads[0].Deleting = true
+			rl(o).Heads[0].Containers[0].Exit = &Exit{143, "Error"}
+		}, early, Wait, "", 0},
+		{"its own cluster that is being deleted is for the peers to judge", func(o *Observation) {
+			rl(o).Deleting = true
+			rl(o).Heads[0].Containers[0].Exit = &Exit{143, "Error"}
+			rl(o).UnreadySince = start
+		}, late, Wait, "", 0},
+		{"its own cluster that has gone", func(o *Observation) { absent(rl(o)) }, early, Wait, "", 0},
+
+		// The driver.
+		{"a driver that completed", func(o *Observation) { o.Driver.Condition = Complete }, early, Succeed, "driver Job driver is complete", 0},
+		{"a driver that failed", func(o *Observation) {
+			o.Driver.Condition, o.Driver.Message = Failed, "BackoffLimitExceeded: Job has reached the specified backoff limit"
+		}, early, Fail, "driver Job driver failed: BackoffLimitExceeded: Job has reached the specified backoff limit", 0},
+		{"a driver that was deleted", func(o *Observation) { o.Driver.Present = false }, early, Fail, "driver Job driver was deleted before it finished", 0},
+		{"a driver that is not there yet", func(o *Observation) { o.Driver = Driver{Name: "driver"} }, late, Wait, "", 0},
+		{"a run without a driver", func(o *Observation) { o.Driver = Driver{} }, late, Wait, "", 0},
+
+		// What comes first.
+		{"a peer that goes after the driver completed is a success", func(o *Observation) {
+			o.Driver.Condition = Complete
+			absent(gym(o))
+		}, early, Succeed, "driver Job driver is complete", 0},
+		{"a driver that completed and was cleaned up is a success still", func(o *Observation) {
+			o.Driver.Condition, o.Driver.Present = Complete, false
+		}, early, Succeed, "driver Job driver is complete", 0},
+		{"a reported error", func(o *Observation) { o.Registry.Error = "CUDA out of memory" }, early, Fail, "CUDA out of memory", 0},
+		{"a reported error stays the reason when peers go", func(o *Observation) {
+			o.Registry.Error = "CUDA out of memory"
+			absent(gym(o))
+		}, early, Fail, "CUDA out of memory", 0},
+		{"a head that failed explains the driver that failed", func(o *Observation) {
+			o.Driver.Condition = Failed
+			gym(o).Heads[0].Containers[0] = Container{Name: "ray-head", Restarts: 1, Exit: &Exit{137, "Error"}}
+		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted (exit code 137, Error)`, 0},
+
+		// An API server that does not tell.
+		{"P2 a peer that cannot be seen is no evidence", func(o *Observation) {
+			gym(o).Blind, gym(o).HeadsBlind = "503", "503"
+		}, late, Blind, "cannot see RayCluster gym: 503; head pods of gym: 503", 0},
+		{"P2 a peer that was never seen because nothing can be", func(o *Observation) {
+			neverSeen(gym(o))
+			gym(o).Blind = "403"
+		}, late, Blind, "cannot see RayCluster gym: 403", 0},
+		{"unreadiness before the blindness is no evidence", func(o *Observation) {
+			gym(o).UnreadySince = start
+			gym(o).Blind = "timeout"
+		}, late, Blind, "cannot see RayCluster gym: timeout", 0},
+		{"a driver that cannot be seen", func(o *Observation) { o.Driver.Blind = "401" }, late, Blind, "cannot see driver Job driver: 401", 0},
+		{"a registry that cannot be seen", func(o *Observation) { o.Registry.Blind = "429" }, late, Blind, "cannot see the registry: 429", 0},
+		{"what can be seen counts", func(o *Observation) {
+			rl(o).Blind = "503"
+			absent(gym(o))
+		}, early, Fail, "RayCluster gym is gone", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			obs := healthy()
+			tc.change(&obs)
+			want := Action{Kind: tc.want, Reason: tc.reason}
+			if tc.again > 0 {
+				want.At = start.Add(tc.again)
+			}
+			require.Equal(t, want, Decide(DefaultPolicy(), obs, start.Add(tc.after)))
+		})
+	}
+}
+
+// TestFold checks what is remembered from one level to the next.
+func TestFold(t *testing.T) {
+	seen := func(uid string, conditions ...condition) []rayCluster {
+		var c rayCluster
+		c.Metadata.UID, c.Status.Conditions = uid, conditions
+		return []rayCluster{c}
+	}
+	ready := condition{Type: "HeadPodReady", Status: "True"}
+	unready := condition{Type: "HeadPodReady", Status: "False", Reason: "ContainersNotReady", Message: "ray-head"}
+	head := func(uid, owner string) pod {
+		p := pod{Metadata: objectMeta{Name: "head", UID: uid}}
+		p.Metadata.OwnerReferences = append(p.Metadata.OwnerReferences, struct {
+			Kind string `json:"kind"`
+			UID  string `json:"uid"`
+		}{"RayCluster", owner})
+		return p
+	}
+	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
+
+	t.Run("nothing is known before the first answer", func(t *testing.T) {
+		obs := begin("rl", []string{"gym"}, "driver", start)
+		require.Equal(t, Blind, Decide(DefaultPolicy(), obs, minute(60)).Kind)
+	})
+	t.Run("the first UID stays", func(t *testing.T) {
+		c := Cluster{}.foldObject(seen("a"), nil, start).foldObject(nil, nil, start).foldObject(seen("b"), nil, start)
+		require.Equal(t, "a", c.FirstUID)
+		require.Equal(t, "b", c.UID)
+	})
+	t.Run("unready counts from the first time, and ready ends it", func(t *testing.T) {
+		c := Cluster{}.foldObject(seen("a", unready), nil, minute(0))
+		require.True(t, c.UnreadySince.IsZero(), "never ready yet")
+		c = c.foldObject(seen("a", ready), nil, minute(1)).foldObject(seen("a", unready), nil, minute(2)).foldObject(seen("a", unready), nil, minute(3))
+		require.Equal(t, minute(2), c.UnreadySince)
+		require.Equal(t, "ContainersNotReady: ray-head", c.UnreadyReason)
+		require.True(t, c.foldObject(seen("a", ready), nil, minute(4)).UnreadySince.IsZero())
+	})
+	t.Run("a watcher that starts late knows from RayClusterProvisioned that the head was ready", func(t *testing.T) {
+		c := Cluster{}.foldObject(seen("a", condition{Type: "RayClusterProvisioned", Status: "True"}, unready), nil, minute(1))
+		require.Equal(t, minute(1), c.UnreadySince)
+	})
+	t.Run("the first head is found whichever watch is first, and not among an earlier cluster's", func(t *testing.T) {
+		pods := []pod{head("old", "a0"), head("new", "a")}
+		require.Equal(t, "new", Cluster{}.foldHeads(pods, nil).foldObject(seen("a"), nil, start).FirstHead)
+		require.Equal(t, "new", Cluster{}.foldObject(seen("a"), nil, start).foldHeads(pods, nil).FirstHead)
+	})
+	t.Run("an error keeps what was known", func(t *testing.T) {
+		c := Cluster{}.foldObject(seen("a", ready), nil, start).foldObject(nil, errStillThere, start)
+		require.True(t, c.Present)
+		require.Equal(t, errStillThere.Error(), c.Blind)
+	})
+	t.Run("an Observation is a value", func(t *testing.T) {
+		before := begin("rl", []string{"gym"}, "driver", start)
+		clusters := slices.Clone(before.Clusters)
+		after := before
+		after.change(1, func(c Cluster) Cluster { return c.foldObject(seen("a"), nil, start) })
+		require.Equal(t, clusters, before.Clusters)
+		require.NotEqual(t, before.Clusters, after.Clusters)
+	})
+}

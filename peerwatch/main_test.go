@@ -1,0 +1,249 @@
+package peerwatch
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/tandem-rl/tandem/internal/testenv"
+	"github.com/tandem-rl/tandem/registry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// cluster is a real API server. No operator runs: tests set statuses by hand.
+type server struct {
+	client.Client
+	cfg *rest.Config
+}
+
+func startServer(t *testing.T) *server {
+	t.Helper()
+	cfg := testenv.Start(t)
+	scheme := runtime.NewScheme()
+	require.NoError(t, clientgoscheme.AddToScheme(scheme))
+	require.NoError(t, rayv1.AddToScheme(scheme))
+	c, err := client.New(cfg, client.Options{Scheme: scheme})
+	require.NoError(t, err)
+	return &server{Client: c, cfg: cfg}
+}
+
+// testRun is one run, whole and healthy: <name>-rl, <name>-gym, their heads, the driver and the registry.
+type testRun struct {
+	*server
+	name string
+}
+
+func (s *server) newRun(t *testing.T, name string) testRun {
+	t.Helper()
+	r := testRun{server: s, name: name}
+	require.NoError(t, s.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: r.meta(registry.DefaultPrefix + name)}))
+	r.createCluster(t, "rl")
+	r.createCluster(t, "gym")
+	r.createDriver(t)
+	return r
+}
+
+func (r testRun) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, Namespace: "default"}
+}
+
+func container(name string) corev1.PodSpec {
+	return corev1.PodSpec{Containers: []corev1.Container{{Name: name, Image: "stub"}}}
+}
+
+func (r testRun) createCluster(t *testing.T, short string) {
+	t.Helper()
+	cluster := &rayv1.RayCluster{ObjectMeta: r.meta(r.name + "-" + short), Spec: rayv1.RayClusterSpec{
+		HeadGroupSpec: rayv1.HeadGroupSpec{Template: corev1.PodTemplateSpec{Spec: container("ray-head")}},
+	}}
+	require.NoError(t, r.Create(t.Context(), cluster))
+	cluster.Status.Conditions = []metav1.Condition{{
+		Type: "HeadPodReady", Status: metav1.ConditionTrue, Reason: "HeadPodRunningAndReady", LastTransitionTime: metav1.Now(),
+	}}
+	require.NoError(t, r.Status().Update(t.Context(), cluster))
+	head := &corev1.Pod{ObjectMeta: r.meta(cluster.Name + "-head"), Spec: container("ray-head")}
+	head.Labels = map[string]string{"ray.io/cluster": cluster.Name, "ray.io/node-type": "head"}
+	head.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "ray.io/v1", Kind: "RayCluster", Name: cluster.Name, UID: cluster.UID,
+	}}
+	require.NoError(t, r.Create(t.Context(), head))
+	head.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "ray-head", Ready: true}}
+	require.NoError(t, r.Status().Update(t.Context(), head))
+}
+
+func (r testRun) createDriver(t *testing.T) {
+	t.Helper()
+	spec := container("driver")
+	spec.RestartPolicy = corev1.RestartPolicyNever
+	require.NoError(t, r.Create(t.Context(), &batchv1.Job{
+		ObjectMeta: r.meta(r.name + "-driver"),
+		Spec:       batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: spec}},
+	}))
+}
+
+// killHead is what the kubelet reports after a head's container was killed.
+func (r testRun) killHead(t *testing.T, short string) {
+	t.Helper()
+	var head corev1.Pod
+	require.NoError(t, r.get(t, r.name+"-"+short+"-head", &head))
+	head.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "ray-head", RestartCount: 1,
+		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "Error"}},
+	}}
+	require.NoError(t, r.Status().Update(t.Context(), &head))
+}
+
+// completeDriver is what the Job controller reports after the driver exited 0.
+func (r testRun) completeDriver(t *testing.T) {
+	t.Helper()
+	now := metav1.Now()
+	var job batchv1.Job
+	require.NoError(t, r.get(t, r.name+"-driver", &job))
+	job.Status.StartTime, job.Status.CompletionTime = &now, &now
+	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{
+			Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: now, LastProbeTime: now,
+		})
+	}
+	require.NoError(t, r.Status().Update(t.Context(), &job))
+}
+
+func (r testRun) failDriver(t *testing.T) {
+	t.Helper()
+	now := metav1.Now()
+	var job batchv1.Job
+	require.NoError(t, r.get(t, r.name+"-driver", &job))
+	job.Status.StartTime = &now
+	for _, kind := range []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobFailed} {
+		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{
+			Type: kind, Status: corev1.ConditionTrue, Reason: "BackoffLimitExceeded",
+			Message: "Job has reached the specified backoff limit", LastTransitionTime: now, LastProbeTime: now,
+		})
+	}
+	require.NoError(t, r.Status().Update(t.Context(), &job))
+}
+
+func (r testRun) get(t *testing.T, name string, into client.Object) error {
+	t.Helper()
+	return r.Get(t.Context(), types.NamespacedName{Namespace: "default", Name: name}, into)
+}
+
+func (r testRun) deleteCluster(t *testing.T, short string) {
+	t.Helper()
+	require.NoError(t, r.Delete(t.Context(), &rayv1.RayCluster{ObjectMeta: r.meta(r.name + "-" + short)}))
+}
+
+// reported is the error that the registry holds.
+func (r testRun) reported(t *testing.T) string {
+	t.Helper()
+	var cm corev1.ConfigMap
+	require.NoError(t, r.get(t, registry.DefaultPrefix+r.name, &cm))
+	return cm.Data["error"]
+}
+
+func (r testRun) requireGone(t *testing.T, name string, object client.Object) {
+	t.Helper()
+	err := r.get(t, name, object)
+	require.True(t, apierrors.IsNotFound(err) || object.GetDeletionTimestamp() != nil, "%s is there: %v", name, err)
+}
+
+func (r testRun) requireClustersGone(t *testing.T) {
+	t.Helper()
+	r.requireGone(t, r.name+"-rl", &rayv1.RayCluster{})
+	r.requireGone(t, r.name+"-gym", &rayv1.RayCluster{})
+}
+
+// watching is a watcher that runs.
+type watching struct {
+	done    chan struct{}
+	outcome Outcome
+	err     error
+}
+
+// watch starts the watcher of one of the run's two clusters.
+func (r testRun) watch(t *testing.T, self string, cfg *rest.Config, changes ...func(*Config)) *watching {
+	t.Helper()
+	config := Config{
+		Run: r.name, Namespace: "default", Self: r.name + "-rl", Peers: []string{r.name + "-gym"}, Driver: r.name + "-driver",
+		Policy: DefaultPolicy(), StepTimeout: 5 * time.Second,
+	}
+	if self == "gym" {
+		config.Self, config.Peers = r.name+"-gym", []string{r.name + "-rl"}
+	}
+	for _, change := range changes {
+		change(&config)
+	}
+	watcher, err := New(config, cfg)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &watching{done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		w.outcome, w.err = watcher.Run(ctx)
+	}()
+	t.Cleanup(func() { cancel(); <-w.done })
+	return w
+}
+
+// wait waits for the end of a cascade.
+func (w *watching) wait(t *testing.T) Outcome {
+	t.Helper()
+	select {
+	case <-w.done:
+		return w.outcome
+	case <-time.After(20 * time.Second):
+		require.FailNow(t, "the watcher did not act")
+		return Outcome{}
+	}
+}
+
+func (w *watching) ended() bool {
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// role lets a user do everything that a watcher of the run does, but for the deletes of denied.
+func (r testRun) role(t *testing.T, user string, denied string) *rest.Config {
+	t.Helper()
+	clusters := []string{}
+	for _, name := range []string{r.name + "-rl", r.name + "-gym"} {
+		if name != denied {
+			clusters = append(clusters, name)
+		}
+	}
+	role := &rbacv1.Role{ObjectMeta: r.meta(user), Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch", "patch"}, ResourceNames: []string{registry.DefaultPrefix + r.name}},
+		{APIGroups: []string{"ray.io"}, Resources: []string{"rayclusters"}, Verbs: []string{"get", "list", "watch"}, ResourceNames: []string{r.name + "-rl", r.name + "-gym"}},
+		{APIGroups: []string{"ray.io"}, Resources: []string{"rayclusters"}, Verbs: []string{"delete"}, ResourceNames: clusters},
+		{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch", "delete"}, ResourceNames: []string{r.name + "-driver"}},
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}},
+	}}
+	require.NoError(t, r.Create(t.Context(), role))
+	require.NoError(t, r.Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: r.meta(user),
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+	}))
+	cfg := rest.CopyConfig(r.cfg)
+	cfg.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	return cfg
+}

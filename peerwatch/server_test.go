@@ -1,0 +1,215 @@
+package peerwatch
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/tandem-rl/tandem/internal/faultyapi"
+	"github.com/tandem-rl/tandem/registry"
+)
+
+// TestAgainstAPIServer runs whole watchers.
+func TestAgainstAPIServer(t *testing.T) {
+	s := startServer(t)
+	for name, test := range map[string]func(*testing.T, *server){
+		"a killed head takes everything down and the reason names it":       testKilledHead,
+		"two watchers at once are harmless":                                 testTwoWatchers,
+		"a success takes the clusters down and reports no error":            testSuccess,
+		"a peer that went because the driver completed is a success":        testSuccessSeenLate,
+		"a failed driver takes the clusters down and stays":                 testFailedDriver,
+		"P8 an error that somebody reported takes everything down":          testReportedError,
+		"P4 a peer that was deleted takes everything down":                  testDeletedPeer,
+		"P4 a peer that never comes is a failure after the grace":           testPeerNeverComes,
+		"P2 an API server that refuses and fails is no evidence":            testBlind,
+		"P6 a forbidden delete names the rule and does not stop the others": testForbiddenDelete,
+		"P6 a delete is tried again until it is confirmed":                  testStubbornDelete,
+		"the role of the contract is enough":                                testRole,
+		"nothing but watches while nothing changes":                         testQuiet,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, s)
+		})
+	}
+}
+
+func testKilledHead(t *testing.T, s *server) {
+	r := s.newRun(t, "killed")
+	w := r.watch(t, "rl", s.cfg)
+	r.killHead(t, "gym")
+	outcome := w.wait(t)
+	require.NoError(t, w.err)
+	want := `container "ray-head" of head pod killed-gym-head of RayCluster killed-gym restarted (exit code 137, Error)`
+	require.Equal(t, Action{Kind: Fail, Reason: want}, outcome.Action)
+	require.Equal(t, []Step{
+		{Name: "report the error"}, {Name: "delete rayclusters.ray.io killed-gym"},
+		{Name: "delete jobs.batch killed-driver"}, {Name: "delete rayclusters.ray.io killed-rl"},
+	}, outcome.Steps)
+	require.Equal(t, want, r.reported(t))
+	r.requireClustersGone(t)
+	r.requireGone(t, "killed-driver", &batchv1.Job{})
+}
+
+func testTwoWatchers(t *testing.T, s *server) {
+	r := s.newRun(t, "two")
+	rl, gym := r.watch(t, "rl", s.cfg), r.watch(t, "gym", s.cfg)
+	r.killHead(t, "gym")
+	for _, w := range []*watching{rl, gym} {
+		require.Equal(t, Fail, w.wait(t).Action.Kind)
+		require.NoError(t, w.err)
+	}
+	require.Contains(t, r.reported(t), "head pod two-gym-head")
+	r.requireClustersGone(t)
+}
+
+func testSuccess(t *testing.T, s *server) {
+	r := s.newRun(t, "success")
+	rl, gym := r.watch(t, "rl", s.cfg), r.watch(t, "gym", s.cfg)
+	r.completeDriver(t)
+	for _, w := range []*watching{rl, gym} {
+		require.Equal(t, Succeed, w.wait(t).Action.Kind)
+		require.NoError(t, w.err)
+	}
+	require.Empty(t, r.reported(t))
+	r.requireClustersGone(t)
+	require.NoError(t, r.get(t, "success-driver", &batchv1.Job{}), "the finished Job stays")
+}
+
+// testSuccessSeenLate: the watch of the Job lags behind that of the clusters.
+func testSuccessSeenLate(t *testing.T, s *server) {
+	r := s.newRun(t, "late")
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	jobsAreHidden := true
+	seen.Inject(func(req *http.Request) *http.Response {
+		if faultyapi.Kind(req) == "WATCH" && strings.Contains(req.URL.Path, "/jobs") && jobsAreHidden {
+			return faultyapi.Answer(req, http.StatusServiceUnavailable, "{}")
+		}
+		return nil
+	})
+	w := r.watch(t, "gym", cfg)
+	require.Eventually(t, func() bool { return seen.Of("WATCH") >= 6 }, 10*time.Second, time.Millisecond)
+	r.completeDriver(t)
+	r.deleteCluster(t, "rl")
+	require.Equal(t, Succeed, w.wait(t).Action.Kind)
+	require.Empty(t, r.reported(t))
+}
+
+func testFailedDriver(t *testing.T, s *server) {
+	r := s.newRun(t, "failed")
+	w := r.watch(t, "rl", s.cfg)
+	r.failDriver(t)
+	w.wait(t)
+	require.NoError(t, w.err)
+	require.Equal(t, "driver Job failed-driver failed: BackoffLimitExceeded: Job has reached the specified backoff limit", r.reported(t))
+	r.requireClustersGone(t)
+	require.NoError(t, r.get(t, "failed-driver", &batchv1.Job{}), "the finished Job stays")
+}
+
+func testReportedError(t *testing.T, s *server) {
+	r := s.newRun(t, "reported")
+	w := r.watch(t, "rl", s.cfg)
+	store, err := registry.New(registry.Config{Run: r.name, Namespace: "default"}, s.cfg)
+	require.NoError(t, err)
+	require.NoError(t, store.Fail(t.Context(), "CUDA out of memory"))
+	require.Equal(t, "CUDA out of memory", w.wait(t).Action.Reason)
+	require.NoError(t, w.err)
+	r.requireClustersGone(t)
+}
+
+func testDeletedPeer(t *testing.T, s *server) {
+	r := s.newRun(t, "deleted")
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	w := r.watch(t, "rl", cfg)
+	require.Eventually(t, func() bool { return seen.Of("WATCH") >= 6 }, 10*time.Second, time.Millisecond)
+	r.deleteCluster(t, "gym")
+	w.wait(t)
+	require.NoError(t, w.err)
+	require.Equal(t, "RayCluster deleted-gym is gone", r.reported(t))
+	r.requireClustersGone(t)
+}
+
+func testPeerNeverComes(t *testing.T, s *server) {
+	r := s.newRun(t, "lonely")
+	r.deleteCluster(t, "gym")
+	require.NoError(t, r.Delete(t.Context(), &corev1.Pod{ObjectMeta: r.meta("lonely-gym-head")}))
+	w := r.watch(t, "rl", s.cfg, func(c *Config) { c.Policy.StartupGrace = 500 * time.Millisecond })
+	w.wait(t)
+	require.NoError(t, w.err)
+	require.Equal(t, "RayCluster lonely-gym has not appeared within 500ms", r.reported(t))
+}
+
+func testBlind(t *testing.T, s *server) {
+	r := s.newRun(t, "blind")
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	w := r.watch(t, "rl", cfg, func(c *Config) {
+		c.Policy.StartupGrace, c.Policy.UnreadyGrace = time.Nanosecond, time.Nanosecond
+	})
+	codes := []int{401, 403, 429, 500, 503, 504}
+	seen.Inject(func(req *http.Request) *http.Response {
+		code := codes[0]
+		codes = append(codes[1:], code)
+		return faultyapi.Answer(req, code, "{}")
+	})
+	require.Eventually(t, func() bool { return seen.All() > 60 }, 30*time.Second, time.Millisecond)
+	require.False(t, w.ended())
+	seen.Inject(nil)
+	r.completeDriver(t)
+	require.Equal(t, Succeed, w.wait(t).Action.Kind)
+	require.Empty(t, r.reported(t))
+}
+
+func testForbiddenDelete(t *testing.T, s *server) {
+	r := s.newRun(t, "denied")
+	w := r.watch(t, "rl", r.role(t, "denied", "denied-gym"))
+	r.killHead(t, "gym")
+	w.wait(t)
+	require.ErrorContains(t, w.err, `delete rayclusters.ray.io denied-gym: the role needs verb "delete" on rayclusters.ray.io with resourceNames [denied-gym]`)
+	require.NoError(t, r.get(t, "denied-gym", &rayv1.RayCluster{}))
+	r.requireGone(t, "denied-rl", &rayv1.RayCluster{})
+	r.requireGone(t, "denied-driver", &batchv1.Job{})
+	require.NotEmpty(t, r.reported(t))
+}
+
+func testStubbornDelete(t *testing.T, s *server) {
+	r := s.newRun(t, "stubborn")
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	w := r.watch(t, "rl", cfg)
+	codes := []int{429, 500, 401, 503, 200}
+	seen.Inject(func(req *http.Request) *http.Response {
+		if req.Method != http.MethodDelete || len(codes) == 0 {
+			return nil
+		}
+		code := codes[0]
+		codes = codes[1:]
+		return faultyapi.Answer(req, code, "{}") // the 200 claims a deletion that did not happen
+	})
+	r.killHead(t, "gym")
+	w.wait(t)
+	require.NoError(t, w.err)
+	r.requireClustersGone(t)
+}
+
+func testRole(t *testing.T, s *server) {
+	r := s.newRun(t, "role")
+	w := r.watch(t, "rl", r.role(t, "role", ""))
+	r.killHead(t, "rl")
+	w.wait(t)
+	require.NoError(t, w.err)
+	r.requireClustersGone(t)
+}
+
+func testQuiet(t *testing.T, s *server) {
+	r := s.newRun(t, "quiet")
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	w := r.watch(t, "rl", cfg)
+	require.Eventually(t, func() bool { return seen.Of("WATCH") == 6 }, 10*time.Second, time.Millisecond)
+	require.Never(t, func() bool { return seen.All() != 12 }, time.Second, 10*time.Millisecond, "six lists and six watches")
+	require.False(t, w.ended())
+}
