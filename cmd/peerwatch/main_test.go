@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/tandem-rl/tandem/peerwatch"
+	"github.com/tandem-rl/tandem/registry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func environment(values map[string]string) func(string) string {
+	return func(name string) string { return values[name] }
+}
+
+func TestFlags(t *testing.T) {
+	cfg, err := parse([]string{
+		"--run", "a", "--namespace", "train", "--self", "raycluster/a-rl", "--peer", "raycluster/a-gym", "--peer", "raycluster/a-gen",
+		"--driver", "job/a-driver", "--startup-grace", "10m", "--unready-grace", "1m",
+	}, environment(map[string]string{"POD_NAME": "a-rl-head", "POD_UID": "uid"}), &bytes.Buffer{})
+	require.NoError(t, err)
+	policy := peerwatch.DefaultPolicy()
+	policy.StartupGrace, policy.UnreadyGrace = 10*time.Minute, time.Minute
+	require.Equal(t, peerwatch.Config{
+		Run: "a", Namespace: "train", Prefix: registry.DefaultPrefix, Self: "a-rl", Peers: []string{"a-gym", "a-gen"}, Driver: "a-driver",
+		Pod: registry.Publisher{Pod: "a-rl-head", UID: "uid"}, Policy: policy,
+	}, cfg)
+}
+
+func TestEnvironmentOfTheInlineWatcher(t *testing.T) {
+	env := map[string]string{"SELF_CLUSTER_NAME": "rl", "PEER_CLUSTER_NAME": "gym", "JOB_ID": "a", "POLL_INTERVAL": "5", "MAX_PEER_FAILURES": "4"}
+	cfg, err := parse([]string{"--namespace", "train"}, environment(env), &bytes.Buffer{})
+	require.NoError(t, err)
+	require.Equal(t, "rl", cfg.Self)
+	require.Equal(t, []string{"gym"}, cfg.Peers)
+	require.Equal(t, "a", cfg.Run)
+	require.Equal(t, 20*time.Second, cfg.Policy.UnreadyGrace)
+
+	cfg, err = parse([]string{"--peer", "raycluster/other", "--unready-grace", "1h"}, environment(env), &bytes.Buffer{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"other"}, cfg.Peers, "flags win")
+	require.Equal(t, time.Hour, cfg.Policy.UnreadyGrace)
+}
+
+func TestUsage(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		args []string
+		env  map[string]string
+		want string
+	}{
+		{"a name without a kind", []string{"--self", "rl"}, nil, "want raycluster/NAME"},
+		{"a kind that is not watched", []string{"--peer", "rayjob/gym"}, nil, "want raycluster/NAME"},
+		{"a driver that is not a Job", []string{"--driver", "raycluster/a"}, nil, "want job/NAME"},
+		{"an argument", []string{"gym"}, nil, `unexpected argument "gym"`},
+		{"a bad interval", nil, map[string]string{"POLL_INTERVAL": "10s"}, "POLL_INTERVAL"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var stderr bytes.Buffer
+			code := run(t.Context(), tc.args, environment(tc.env), &stderr)
+			require.Equal(t, exitUsage, code)
+			require.Contains(t, stderr.String(), tc.want)
+		})
+	}
+	var stderr bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"-h"}, environment(nil), &stderr))
+	require.Contains(t, stderr.String(), "unready-grace")
+}

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/tandem-rl/tandem/internal/testenv"
+	"github.com/tandem-rl/tandem/registry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestSidecar runs the sidecar against a real API server.
+func TestSidecar(t *testing.T) {
+	cfg := testenv.Start(t)
+	for name, test := range map[string]func(*testing.T, *rest.Config){
+		"the HTTP interface":                               testHTTP,
+		"a waiter over HTTP is woken, and failed":          testHTTPWait,
+		"endpoints are published once ready and withdrawn": testPublish,
+		"the address that the app writes into a file":      testPublishFile,
+		"the ConfigMap may come later than the sidecar":    testConfigMapComesLate,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, cfg)
+		})
+	}
+}
+
+func createRun(t *testing.T, cfg *rest.Config, run string) {
+	t.Helper()
+	admin, err := kubernetes.NewForConfig(cfg)
+	require.NoError(t, err)
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: registry.DefaultPrefix + run}}
+	_, err = admin.CoreV1().ConfigMaps("default").Create(t.Context(), cm, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+func openStore(t *testing.T, cfg *rest.Config, run, pod string) *registry.Store {
+	t.Helper()
+	store, err := registry.New(registry.Config{
+		Run: run, Namespace: "default", Publisher: registry.Publisher{Pod: pod, UID: "uid"},
+	}, cfg)
+	require.NoError(t, err)
+	return store
+}
+
+// sidecar is a running `registry serve`.
+type sidecar struct {
+	url  string
+	stop func() error // as SIGTERM does
+}
+
+func startSidecar(t *testing.T, store *registry.Store, list ...publication) sidecar {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serveOn(ctx, listener, store, list) }()
+	s := sidecar{url: "http://" + listener.Addr().String(), stop: sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})}
+	t.Cleanup(func() { require.NoError(t, s.stop()) })
+	return s
+}
+
+// ask sends a request and returns the status and the answer.
+func (s sidecar) ask(t *testing.T, method, path, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+	require.NoError(t, err)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, strings.TrimSpace(string(raw))
+}
+
+func testHTTP(t *testing.T, cfg *rest.Config) {
+	createRun(t, cfg, "http")
+	s := startSidecar(t, openStore(t, cfg, "http", "pod"))
+	for _, step := range []struct {
+		method, path, body string
+		status             int
+		answer             string // what it holds
+	}{
+		{"GET", "/healthz", "", 200, "ok"},
+		{"GET", "/readyz", "", 200, "{}"},
+		{"GET", "/v1/endpoints/a", "", 404, `{"code":"not_found","message":"get \"a\": configmap default/nemo-rl-endpoints-http: key \"a\": not found"}`},
+		{"PUT", "/v1/endpoints/a", "http://10.0.0.1:1/?x=1&y=2", 200, "{}"},
+		{"GET", "/v1/endpoints/a", "", 200, `{"key":"a","value":"http://10.0.0.1:1/?x=1&y=2"}`},
+		{"GET", "/v1/endpoints/a?wait=10m", "", 200, `{"key":"a","value":"http://10.0.0.1:1/?x=1&y=2"}`},
+		{"POST", "/v1/endpoints/b/members", "http://10.0.0.2:1/v1", 200, "{}"},
+		{"GET", "/v1/endpoints/b", "", 200, `{"key":"b","value":"[\"http://10.0.0.2:1/v1\"]"}`},
+		{"GET", "/v1/endpoints", "", 200, `{"endpoints":[{"key":"a","value":"http://10.0.0.1:1/?x=1&y=2","publishers":["pod/uid"]},`},
+		{"POST", "/v1/endpoints/a/members", "x", 400, `"code":"bad_request"`},
+		{"POST", "/v1/endpoints/b/members", "", 400, `"code":"bad_request"`},
+		{"PUT", "/v1/endpoints/a%20b", "x", 400, `"code":"bad_request","message":"bad key`},
+		{"PUT", "/v1/endpoints/a", strings.Repeat("x", maxBody+1), 400, `"code":"bad_request"`},
+		{"GET", "/v1/endpoints/a?wait=soon", "", 400, `want a duration such as 10m`},
+		{"GET", "/v1/endpoints/c?wait=50ms", "", 504, `"code":"timeout","message":"timed out after 50ms`},
+		{"POST", "/v1/fail", "", 400, `a failure needs a message`},
+		{"POST", "/v1/fail", "CUDA out of memory", 200, "{}"},
+		{"GET", "/v1/endpoints/a", "", 424, `run failed: CUDA out of memory`},
+		{"GET", "/v1/endpoints/c?wait=10m", "", 424, `"code":"failed"`},
+		{"GET", "/v1/endpoints/error", "", 200, `{"key":"error","value":"CUDA out of memory"}`},
+	} {
+		status, answer := s.ask(t, step.method, step.path, step.body)
+		require.Equal(t, step.status, status, "%s %s: %s", step.method, step.path, answer)
+		require.Contains(t, answer, step.answer, "%s %s", step.method, step.path)
+		if status != 200 {
+			require.True(t, json.Valid([]byte(answer)), answer)
+		}
+	}
+}
+
+func testHTTPWait(t *testing.T, cfg *rest.Config) {
+	createRun(t, cfg, "httpwait")
+	store := openStore(t, cfg, "httpwait", "pod")
+	s := startSidecar(t, store)
+	woken, failed := make(chan string, 1), make(chan string, 1)
+	go func() {
+		_, answer := s.ask(t, "GET", "/v1/endpoints/a?wait=10m", "")
+		woken <- answer
+	}()
+	go func() {
+		_, answer := s.ask(t, "GET", "/v1/endpoints/b?wait=10m", "")
+		failed <- answer
+	}()
+	require.NoError(t, store.Set(t.Context(), "a", "1"))
+	require.JSONEq(t, `{"key":"a","value":"1"}`, <-woken)
+	require.NoError(t, store.Fail(t.Context(), "gym head was killed"))
+	require.Contains(t, <-failed, "gym head was killed")
+}
+
+// app is a server that answers 503 until it is ready.
+func app(t *testing.T) (url string, becomeReady func()) {
+	t.Helper()
+	ready := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case <-ready:
+		default:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, func() { close(ready) }
+}
+
+func testPublish(t *testing.T, cfg *rest.Config) {
+	createRun(t, cfg, "publish")
+	url, becomeReady := app(t)
+	ready, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	reader := openStore(t, cfg, "publish", "")
+	s := startSidecar(t, openStore(t, cfg, "publish", "gym-head"),
+		publication{key: "gym_head_server", url: "http://10.0.0.1:9090", when: url + "/config"},
+		publication{key: "vllm_base_urls", url: "http://10.0.0.1:8000/v1", member: true})
+	members, err := reader.Get(ready, "vllm_base_urls")
+	require.NoError(t, err)
+	require.Equal(t, `["http://10.0.0.1:8000/v1"]`, members)
+	_, err = reader.GetNow(ready, "gym_head_server")
+	require.ErrorIs(t, err, registry.ErrNotFound, "its condition does not hold yet")
+	becomeReady()
+	value, err := reader.Get(ready, "gym_head_server")
+	require.NoError(t, err)
+	require.Equal(t, "http://10.0.0.1:9090", value)
+
+	require.NoError(t, openStore(t, cfg, "publish", "other").Join(ready, "vllm_base_urls", "http://10.0.0.2:8000/v1"))
+	require.NoError(t, s.stop())
+	list, err := reader.List(ready)
+	require.NoError(t, err)
+	require.Equal(t, []registry.Endpoint{
+		{Key: "vllm_base_urls", Value: `["http://10.0.0.2:8000/v1"]`, Publishers: []string{"other/uid"}},
+	}, list, "withdrawn, and the other's stays")
+}
+
+func testPublishFile(t *testing.T, cfg *rest.Config) {
+	createRun(t, cfg, "file")
+	url, becomeReady := app(t)
+	path := filepath.Join(t.TempDir(), "vllm_base_urls")
+	startSidecar(t, openStore(t, cfg, "file", "worker-0"),
+		publication{key: "vllm_base_urls", file: path, member: true, when: "/health"})
+	require.NoError(t, os.WriteFile(path, []byte(url+"/v1\n"), 0o600))
+	becomeReady()
+	value, err := openStore(t, cfg, "file", "").Get(t.Context(), "vllm_base_urls")
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprintf("[%q]", url+"/v1"), value)
+}
+
+func testConfigMapComesLate(t *testing.T, cfg *rest.Config) {
+	startSidecar(t, openStore(t, cfg, "comes-late", "pod"), publication{key: "a", url: "http://10.0.0.1:1"})
+	reader := openStore(t, cfg, "comes-late", "")
+	createRun(t, cfg, "comes-late")
+	value, err := reader.Get(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, "http://10.0.0.1:1", value)
+}
+
+// call runs a command line.
+func call(ctx context.Context, args ...string) (code int, out, errs string) {
+	var stdout, stderr bytes.Buffer
+	code = run(ctx, args, streams{strings.NewReader(""), &stdout, &stderr})
+	return code, stdout.String(), stderr.String()
+}
+
+func TestUsage(t *testing.T) {
+	t.Setenv("KUBECONFIG", kubeconfig(t, "http://127.0.0.1:1"))
+	for _, tc := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no command", nil, "usage: registry COMMAND"},
+		{"an unknown command", []string{"server"}, `unknown command "server"`},
+		{"an unknown flag", []string{"serve", "--port", "1"}, "flag provided but not defined: -port"},
+		{"no run", []string{"list", "--namespace", "train"}, "run: required"},
+		{"a bad run", []string{"list", "--run", "A", "--namespace", "train"}, `run "A"`},
+		{"a missing argument", []string{"set", "--run", "a", "KEY"}, "usage: registry set [flags] KEY VALUE"},
+		{"not loopback", []string{"serve", "--run", "a", "--listen", "0.0.0.0:9440"}, `--listen "0.0.0.0:9440": only a loopback address`},
+		{"no host is every host", []string{"serve", "--run", "a", "--listen", ":9440"}, "only a loopback address"},
+		{"a publication without a value", []string{"serve", "--run", "a", "--publish", "KEY"}, `"KEY": want KEY=VALUE`},
+		{"a key published twice", []string{"serve", "--run", "a", "--publish", "k=http://a", "--publish-file", "k=/f"}, `key "k" is published twice`},
+		{"a condition of nothing", []string{"serve", "--run", "a", "--when-http", "k=/health"}, `--when-http for key "k", which is not published`},
+		{"nothing to wait for", []string{"wait"}, "usage: registry wait"},
+		{"two things to wait for", []string{"wait", "--tcp", "a:1", "--http", "http://a"}, "usage: registry wait"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			code, _, errs := call(t.Context(), tc.args...)
+			require.Equal(t, exitUsage, code, errs)
+			require.Contains(t, errs, tc.want)
+		})
+	}
+	code, _, errs := call(t.Context(), "serve", "-h")
+	require.Equal(t, exitOK, code)
+	require.Contains(t, errs, "publish-member-file")
+}
+
+func kubeconfig(t *testing.T, host string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config")
+	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
+		"contexts":[{"name":"c","context":{"cluster":"c","namespace":"train"}}]}`, host)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestWait(t *testing.T) {
+	url, becomeReady := app(t)
+	address := strings.TrimPrefix(url, "http://")
+	code, _, errs := call(t.Context(), "wait", "--tcp", address, "--timeout", "20s")
+	require.Equal(t, exitOK, code, errs)
+
+	code, _, errs = call(t.Context(), "wait", "--http", url, "--timeout", "100ms")
+	require.Equal(t, exitDeadline, code)
+	require.Contains(t, errs, "waited 100ms for "+url)
+	require.Contains(t, errs, "answers 503 Service Unavailable", "what was last seen")
+
+	becomeReady()
+	code, _, errs = call(t.Context(), "wait", "--http", url, "--timeout", "20s")
+	require.Equal(t, exitOK, code, errs)
+
+	code, _, errs = call(t.Context(), "wait", "--tcp", "127.0.0.1:1", "--timeout", "100ms")
+	require.Equal(t, exitDeadline, code)
+	require.Contains(t, errs, "connection refused")
+}
+
+// TestPeople runs the commands for people against a small API server that holds one ConfigMap.
+func TestPeople(t *testing.T) {
+	data := map[string]string{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		require.Equal(t, "/api/v1/namespaces/train/configmaps/nemo-rl-endpoints-a", r.URL.Path, "the namespace is the context's")
+		if r.Method == http.MethodPatch {
+			var patch struct{ Data map[string]string }
+			require.NoError(t, json.NewDecoder(r.Body).Decode(&patch))
+			for key, value := range patch.Data {
+				data[key] = value
+			}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		require.NoError(t, json.NewEncoder(w).Encode(map[string]any{"data": data, "metadata": map[string]string{"resourceVersion": "1"}}))
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv("KUBECONFIG", kubeconfig(t, server.URL))
+
+	for _, step := range []struct {
+		args []string
+		code int
+		out  string
+	}{
+		{[]string{"get", "--run", "a", "k"}, exitFailed, ""},
+		{[]string{"set", "--run", "a", "k", "http://10.0.0.1:1"}, exitOK, ""},
+		{[]string{"get", "--run", "a", "k"}, exitOK, "http://10.0.0.1:1\n"},
+		{[]string{"list", "--run", "a"}, exitOK, "KEY  VALUE              PUBLISHERS\nk    http://10.0.0.1:1  \n"},
+		{[]string{"fail", "--run", "a", "stopped by hand"}, exitOK, ""},
+		{[]string{"get", "--run", "a", "error"}, exitOK, "stopped by hand\n"},
+		{[]string{"get", "--run", "a", "k"}, exitFailed, ""},
+	} {
+		code, out, errs := call(t.Context(), step.args...)
+		require.Equal(t, step.code, code, "%v: %s", step.args, errs)
+		require.Equal(t, step.out, out)
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+func TestConditionOfAFile(t *testing.T) {
+	got, err := publication{when: "/health"}.condition("http://[fd00::1]:8000/v1")
+	require.NoError(t, err)
+	require.Equal(t, "http://[fd00::1]:8000/health", got)
+	_, err = publication{key: "k", when: "/health"}.condition("10.0.0.1:8000")
+	require.ErrorContains(t, err, `cannot take /health on "10.0.0.1:8000"`)
+}
