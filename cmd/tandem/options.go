@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/tandem-rl/tandem/api/v1alpha1"
+	"github.com/tandem-rl/tandem/launch"
+)
+
+// options are what every command shares.
+type options struct {
+	genericiooptions.IOStreams
+	kube *genericclioptions.ConfigFlags
+}
+
+func newOptions(streams genericiooptions.IOStreams) *options {
+	return &options{IOStreams: streams, kube: genericclioptions.NewConfigFlags(true)}
+}
+
+// addGlobalFlags takes over kubectl's flags and shows the three that are needed daily.
+func (o *options) addGlobalFlags(flags *pflag.FlagSet) {
+	kube := pflag.NewFlagSet("kube", pflag.ContinueOnError)
+	o.kube.AddFlags(kube)
+	kube.VisitAll(func(flag *pflag.Flag) {
+		flag.Hidden = !slices.Contains([]string{"kubeconfig", "context", "namespace"}, flag.Name)
+	})
+	flags.AddFlagSet(kube)
+}
+
+// namespace is that of -n, else that of the kubeconfig context.
+func (o *options) namespace() (namespace string, explicit bool, err error) {
+	namespace, explicit, err = o.kube.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", false, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	return namespace, explicit && *o.kube.Namespace != "", nil
+}
+
+func (o *options) launcher() (*launch.Launcher, error) {
+	config, err := o.kube.ToRESTConfig()
+	if err != nil {
+		return nil, hinted{fmt.Errorf("reading the kubeconfig: %w", err), "name one with --kubeconfig or KUBECONFIG"}
+	}
+	config.QPS, config.Burst = 50, 100 // a person waits; the defaults are for controllers
+	return launch.New(config)
+}
+
+// loadRun reads and checks a Run file, and settles its namespace.
+func (o *options) loadRun(file string) (*v1alpha1.Run, error) {
+	if file == "" {
+		return nil, usageError{errors.New("which run? -f FILE names its file, -f - reads it from stdin")}
+	}
+	data, err := o.readFile(file)
+	if err != nil {
+		return nil, &runFileError{file, err}
+	}
+	run, err := v1alpha1.Load(data)
+	if err != nil {
+		return nil, &runFileError{file, err}
+	}
+	return run, o.settleNamespace(run)
+}
+
+func (o *options) readFile(file string) ([]byte, error) {
+	if file == "-" {
+		return io.ReadAll(o.In)
+	}
+	data, err := os.ReadFile(file)
+	if path := (*os.PathError)(nil); errors.As(err, &path) {
+		return nil, path.Err // the caller names the file
+	}
+	return data, err
+}
+
+// settleNamespace fills the namespace that the file leaves open; one that contradicts -n is a mistake, as for kubectl.
+func (o *options) settleNamespace(run *v1alpha1.Run) error {
+	namespace, explicit, err := o.namespace()
+	if err != nil {
+		return err
+	}
+	if run.Metadata.Namespace == "" {
+		run.Metadata.Namespace = namespace
+	}
+	if explicit && run.Metadata.Namespace != namespace {
+		return usageError{fmt.Errorf("the file says namespace %s, -n says %s: drop one", run.Metadata.Namespace, namespace)}
+	}
+	return nil
+}
+
+// target names a run by argument or by file.
+type target struct{ file string }
+
+func (t *target) addFlag(flags *pflag.FlagSet) {
+	flags.StringVarP(&t.file, "filename", "f", "", "the Run file, instead of NAME; - is stdin")
+}
+
+// resolve returns the namespace and name of the run that is meant.
+func (t *target) resolve(o *options, args []string) (namespace, name string, err error) {
+	switch {
+	case t.file != "" && len(args) > 0:
+		return "", "", usageError{errors.New("give NAME or -f FILE, not both")}
+	case t.file != "":
+		run, err := o.loadRun(t.file)
+		if err != nil {
+			return "", "", err
+		}
+		return run.Metadata.Namespace, run.Metadata.Name, nil
+	case len(args) == 0:
+		return "", "", usageError{errors.New("which run? give its NAME or -f FILE")}
+	default:
+		namespace, _, err := o.namespace()
+		return namespace, args[0], err
+	}
+}
+
+// oneOf checks a flag with few values.
+func oneOf(flag, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return usageError{fmt.Errorf("--%s must be one of %q, not %q", flag, allowed, value)}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tandem-rl/tandem/launch"
+)
+
+func newStatus(o *options) *cobra.Command {
+	var (
+		of     target
+		output string
+	)
+	cmd := &cobra.Command{
+		Use:   "status NAME | -f FILE",
+		Short: "Show where a run is, and why it failed",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneOf("output", output, "", "json"); err != nil {
+				return err
+			}
+			namespace, name, err := of.resolve(o, args)
+			if err != nil {
+				return err
+			}
+			launcher, err := o.launcher()
+			if err != nil {
+				return err
+			}
+			status, err := launcher.Status(cmd.Context(), namespace, name)
+			if err != nil {
+				return err
+			}
+			return writeStatus(o.Out, status, output)
+		},
+	}
+	of.addFlag(cmd.Flags())
+	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or nothing for people")
+	return cmd
+}
+
+func writeStatus(out io.Writer, status launch.Status, output string) error {
+	if output == "json" {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(status)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "run\t%s/%s\nbackend\t%s\nphase\t%s\n", status.Namespace, status.Name, status.Backend, status.Phase)
+	if status.Reason != "" {
+		fmt.Fprintf(w, "reason\t%s\n", status.Reason)
+	}
+	for _, cluster := range status.Clusters {
+		fmt.Fprintf(w, "cluster\t%s: head %s, workers %s ready\n", cluster.Name, cluster.Head, cluster.Workers)
+	}
+	for _, key := range slices.Sorted(maps.Keys(status.Endpoints)) {
+		fmt.Fprintf(w, "endpoint\t%s: %s\n", key, status.Endpoints[key])
+	}
+	return w.Flush()
+}
