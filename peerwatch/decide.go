@@ -15,13 +15,14 @@ type Policy struct {
 	// UnreadyGrace is how long a head that was ready may be unready before that is a failure. It covers a slow probe
 	// and a node that blinks; what cannot heal (a restart, a replaced pod) fails at once. Default 2 minutes.
 	UnreadyGrace time.Duration
-	// Sidecars are the containers whose restarts say nothing about Ray. Default peerwatch and registry.
+	// Sidecars are the containers whose restarts say nothing about Ray. Default peerwatch, registry and KubeRay's
+	// autoscaler.
 	Sidecars []string
 }
 
 // DefaultPolicy is what the fields' comments say.
 func DefaultPolicy() Policy {
-	return Policy{StartupGrace: 20 * time.Minute, UnreadyGrace: 2 * time.Minute, Sidecars: []string{"peerwatch", "registry"}}
+	return Policy{StartupGrace: 20 * time.Minute, UnreadyGrace: 2 * time.Minute, Sidecars: []string{"peerwatch", "registry", "autoscaler"}}
 }
 
 // Kind is what to do.
@@ -95,11 +96,24 @@ func judgeDriver(d Driver) *Action {
 	case d.Blind != "" || d.Name == "":
 		return nil
 	case d.Condition == Failed:
-		return failed("driver Job %s failed: %s", d.Name, d.Message)
+		return failed("driver Job %s failed: %s", d.Name, d.why())
 	case d.Seen && !d.Present:
 		return failed("driver Job %s was deleted before it finished", d.Name)
 	}
 	return nil
+}
+
+// why says how the driver failed: what the Job says, and what ended in its last pod.
+func (d Driver) why() string {
+	reasons := []string{d.Message}
+	for _, pod := range d.Pods {
+		for _, container := range pod.Containers {
+			if what := container.failure(); what != "" {
+				reasons = append(reasons, fmt.Sprintf("container %q of pod %s %s", container.Name, pod.Name, what))
+			}
+		}
+	}
+	return strings.Join(reasons, "; ")
 }
 
 // judgeCluster returns a failure, a wait with a deadline, or nil.

@@ -59,12 +59,16 @@ func (c Cluster) foldHeads(items []pod, err error) Cluster {
 		c.HeadsBlind = err.Error()
 		return c
 	}
-	c.HeadsBlind = ""
-	c.Heads = make([]Pod, 0, len(items))
-	for _, item := range items {
-		c.Heads = append(c.Heads, item.level())
-	}
+	c.HeadsBlind, c.Heads = "", levels(items)
 	return c.rememberHead()
+}
+
+func levels(items []pod) []Pod {
+	pods := make([]Pod, 0, len(items))
+	for _, item := range items {
+		pods = append(pods, item.level())
+	}
+	return pods
 }
 
 // rememberHead keeps the UID of the first head pod. Pods and cluster come from two watches, in either order.

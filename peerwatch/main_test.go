@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// cluster is a real API server. No operator runs: tests set statuses by hand.
+// server is a real API server. No operator runs: tests set statuses by hand.
 type server struct {
 	client.Client
 	cfg *rest.Config
@@ -136,6 +136,18 @@ func (r testRun) failDriver(t *testing.T) {
 		})
 	}
 	require.NoError(t, r.Status().Update(t.Context(), &job))
+}
+
+// createDriverPod is the pod that the Job controller would have made, after the driver exited 7.
+func (r testRun) createDriverPod(t *testing.T) {
+	t.Helper()
+	pod := &corev1.Pod{ObjectMeta: r.meta(r.name + "-driver-x"), Spec: container("driver")}
+	pod.Labels = map[string]string{"batch.kubernetes.io/job-name": r.name + "-driver"}
+	require.NoError(t, r.Create(t.Context(), pod))
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "driver", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 7, Reason: "Error"}},
+	}}
+	require.NoError(t, r.Status().Update(t.Context(), pod))
 }
 
 func (r testRun) get(t *testing.T, name string, into client.Object) error {

@@ -104,6 +104,8 @@ type Driver struct {
 	UID       string
 	Condition JobCondition
 	Message   string
+	// Pods are the Job's. They are looked at only to say why it failed.
+	Pods []Pod
 }
 
 // Registry is what the run's ConfigMap says about failure.

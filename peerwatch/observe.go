@@ -57,10 +57,7 @@ func (w *Watcher) sources() []source {
 		list = append(list, w.clusterSource(i, name), headSource(i, name))
 	}
 	if w.cfg.Driver != "" {
-		list = append(list, watched[job]{
-			kubeclient.Query{Resource: kubeclient.Jobs, Name: w.cfg.Driver},
-			func(obs *Observation, items []job, err error) { obs.Driver = obs.Driver.fold(items, err) },
-		})
+		list = append(list, driverSource(w.cfg.Driver), driverPods(w.cfg.Driver))
 	}
 	return append(list, watched[configMap]{
 		kubeclient.Query{Resource: kubeclient.ConfigMaps, Name: w.store.Name()},
@@ -85,6 +82,26 @@ func headSource(i int, name string) source {
 		},
 	}
 }
+
+func driverSource(name string) source {
+	return watched[job]{
+		kubeclient.Query{Resource: kubeclient.Jobs, Name: name},
+		func(obs *Observation, items []job, err error) { obs.Driver = obs.Driver.fold(items, err) },
+	}
+}
+
+// driverPods are read only when something is to be confirmed: they say with which exit code the driver failed.
+func driverPods(name string) source {
+	return unwatched{watched[pod]{
+		kubeclient.Query{Resource: kubeclient.Pods, Labels: "batch.kubernetes.io/job-name=" + name},
+		func(obs *Observation, items []pod, _ error) { obs.Driver.Pods = levels(items) },
+	}}
+}
+
+// unwatched is a source that is only looked at.
+type unwatched struct{ source }
+
+func (unwatched) follow(context.Context, *kubeclient.Client, func(update)) {}
 
 // change replaces one cluster, in a copy: an Observation is a value.
 func (o *Observation) change(i int, with func(Cluster) Cluster) {

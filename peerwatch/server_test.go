@@ -49,8 +49,10 @@ func testKilledHead(t *testing.T, s *server) {
 	want := `container "ray-head" of head pod killed-gym-head of RayCluster killed-gym restarted (exit code 137, Error)`
 	require.Equal(t, Action{Kind: Fail, Reason: want}, outcome.Action)
 	require.Equal(t, []Step{
-		{Name: "report the error"}, {Name: "delete rayclusters.ray.io killed-gym"},
-		{Name: "delete jobs.batch killed-driver"}, {Name: "delete rayclusters.ray.io killed-rl"},
+		{Name: "report the error"},
+		{Name: "delete rayclusters.ray.io killed-gym"},
+		{Name: "delete jobs.batch killed-driver"},
+		{Name: "delete rayclusters.ray.io killed-rl"},
 	}, outcome.Steps)
 	require.Equal(t, want, r.reported(t))
 	r.requireClustersGone(t)
@@ -104,10 +106,12 @@ func testSuccessSeenLate(t *testing.T, s *server) {
 func testFailedDriver(t *testing.T, s *server) {
 	r := s.newRun(t, "failed")
 	w := r.watch(t, "rl", s.cfg)
+	r.createDriverPod(t)
 	r.failDriver(t)
 	w.wait(t)
 	require.NoError(t, w.err)
-	require.Equal(t, "driver Job failed-driver failed: BackoffLimitExceeded: Job has reached the specified backoff limit", r.reported(t))
+	require.Equal(t, `driver Job failed-driver failed: BackoffLimitExceeded: Job has reached the specified backoff limit; `+
+		`container "driver" of pod failed-driver-x terminated (exit code 7, Error)`, r.reported(t))
 	r.requireClustersGone(t)
 	require.NoError(t, r.get(t, "failed-driver", &batchv1.Job{}), "the finished Job stays")
 }

@@ -207,9 +207,16 @@ func testPublishFile(t *testing.T, cfg *rest.Config) {
 		publication{key: "vllm_base_urls", file: path, member: true, when: "/health"})
 	require.NoError(t, os.WriteFile(path, []byte(url+"/v1\n"), 0o600))
 	becomeReady()
-	value, err := openStore(t, cfg, "file", "").Get(t.Context(), "vllm_base_urls")
+	reader := openStore(t, cfg, "file", "")
+	value, err := reader.Get(t.Context(), "vllm_base_urls")
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprintf("[%q]", url+"/v1"), value)
+
+	require.NoError(t, os.WriteFile(path, []byte(url+"/v2\n"), 0o600))
+	require.Eventually(t, func() bool {
+		value, err := reader.Get(t.Context(), "vllm_base_urls")
+		return err == nil && value == fmt.Sprintf("[%q]", url+"/v2")
+	}, 20*time.Second, 20*time.Millisecond, "a server that restarted elsewhere")
 }
 
 func testConfigMapComesLate(t *testing.T, cfg *rest.Config) {

@@ -23,19 +23,53 @@ type publisher struct {
 	store *registry.Store
 }
 
-// run waits for the address and for its condition, publishes, and withdraws when ctx ends.
+// run publishes the address once it is known and its condition holds, and withdraws it when ctx ends, or when the app
+// has written another one: a server that restarted is elsewhere.
 func (p publisher) run(ctx context.Context) error {
-	address, err := p.ready(ctx)
-	if err != nil {
-		return ignoreEnd(ctx, err)
+	for ctx.Err() == nil {
+		address, err := p.ready(ctx)
+		if err != nil {
+			return ignoreEnd(ctx, err)
+		}
+		if err := p.publishWhile(ctx, address); err != nil {
+			return err
+		}
 	}
-	// A write that ctx interrupts may have landed, so from here on there is something to withdraw.
-	published := p.publish(ctx, address)
-	if published == nil {
+	return nil
+}
+
+// publishWhile publishes address for as long as it holds. A write that ctx interrupts may have landed, so it is
+// withdrawn in any case.
+func (p publisher) publishWhile(ctx context.Context, address string) error {
+	err := p.publish(ctx, address)
+	if err == nil {
 		klog.FromContext(ctx).Info("published", "key", p.key, "url", address)
-		<-ctx.Done()
+		p.hold(ctx, address)
 	}
-	return errors.Join(ignoreEnd(ctx, published), p.withdraw(ctx, address))
+	return errors.Join(ignoreEnd(ctx, err), p.withdraw(ctx, address))
+}
+
+// rereadEvery is how often a file is read again.
+const rereadEvery = time.Second
+
+// hold returns when ctx ends or the file holds another address. A file that cannot be read is no news.
+func (p publisher) hold(ctx context.Context, address string) {
+	if p.file == "" {
+		<-ctx.Done()
+		return
+	}
+	ticker := time.NewTicker(rereadEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if now, err := readAddress(p.file); err == nil && now != address {
+			return
+		}
+	}
 }
 
 func ignoreEnd(ctx context.Context, err error) error {

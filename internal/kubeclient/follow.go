@@ -45,7 +45,8 @@ type Level[T any] struct {
 // Follow calls on with the level at once and after every change, one call at a time, until ctx ends.
 //
 // It lists, then watches, and lists again whenever the stream ends, is closed, or is too old (410). Errors are retried
-// with back-off. Where the role forbids the watch it polls with back-off instead, and logs that once.
+// with back-off. Where the role forbids the watch it polls with back-off instead, logs that once, and asks for the
+// watch again every minute.
 func Follow[T any](ctx context.Context, c *Client, q Query, on func(Level[T])) {
 	f := &follower[T]{client: c, query: q, on: on}
 	var retry Backoff
@@ -81,8 +82,11 @@ type follower[T any] struct {
 	on      func(Level[T])
 	items   map[string]item[T]
 	told    string
-	polling bool
+	polling time.Time // until when; zero: never yet
 }
+
+// watchAgain is how long a refused watch is not asked for.
+const watchAgain = time.Minute
 
 type item[T any] struct {
 	meta  meta
@@ -106,7 +110,7 @@ func (f *follower[T]) session(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	changed = f.tell()
-	if f.polling {
+	if time.Now().Before(f.polling) {
 		return changed, nil
 	}
 	stream, err := f.client.watch(ctx, f.query, version)
@@ -155,12 +159,12 @@ func (f *follower[T]) get(ctx context.Context) ([]json.RawMessage, error) {
 }
 
 func (f *follower[T]) startPolling(ctx context.Context, cause error) {
-	if f.polling || f.on == nil {
-		return
+	first := f.polling.IsZero()
+	f.polling = time.Now().Add(watchAgain)
+	if first && f.on != nil {
+		klog.FromContext(ctx).Info("polling, because the role does not allow list and watch",
+			"resource", f.query.Resource.String(), "name", f.query.Name, "err", cause)
 	}
-	f.polling = true
-	klog.FromContext(ctx).Info("polling, because the role does not allow list and watch",
-		"resource", f.query.Resource.String(), "name", f.query.Name, "err", cause)
 }
 
 // read applies events until the stream ends. A stream that ends is normal; an error event is returned.
