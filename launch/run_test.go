@@ -1,0 +1,272 @@
+package launch_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
+
+	"github.com/tandem-rl/tandem/api/v1alpha1"
+	"github.com/tandem-rl/tandem/internal/testenv"
+	"github.com/tandem-rl/tandem/launch"
+)
+
+func TestRunsOnARealAPIServer(t *testing.T) {
+	config := apiServer(t)
+	tests := []struct {
+		name string
+		test func(*testing.T, *cluster)
+	}{
+		{"up creates every object, and again changes nothing", upIsIdempotent},
+		{"up again keeps the endpoints", upKeepsEndpoints},
+		{"a JobSet that completes is a run that succeeds", jobSetSucceeds},
+		{"a JobSet that fails names the pod, its container, the exit code and the reason", jobSetFails},
+		{"a JobSet that somebody deletes is a run that fails", jobSetDeleted},
+		{"a RayCluster run succeeds with its driver, whatever is said on the way down", driverCompletes},
+		{"a RayCluster run fails with the error in the registry", errorInRegistry},
+		{"a RayCluster run fails with its driver", driverFails},
+		{"a run that has ended is not brought up again", endedIsRefused},
+		{"a run that nobody made is not found", notFound},
+		{"waiting stops with its context and leaves the run alone", waitStops},
+		{"waiting ends when the run is removed", waitSeesRemoval},
+		{"down removes everything and waits for the pods", downWaits},
+		{"down says what is left when its time is up", downTimesOut},
+		{"down touches no other run", downLeavesOthers},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.test(t, newCluster(t, config))
+		})
+	}
+}
+
+func upIsIdempotent(t *testing.T, c *cluster) {
+	run := c.run("disagg-raycluster")
+	for _, action := range []string{"created", "unchanged"} {
+		changes := c.up(run)
+		require.Len(t, changes, 10)
+		for _, change := range changes {
+			require.Equal(t, action, change.Action, change.Object)
+		}
+	}
+}
+
+func upKeepsEndpoints(t *testing.T, c *cluster) {
+	run := c.run("disagg-jobset")
+	c.up(run)
+	c.endpoint(run, "gym_head_server", "http://10.0.0.1:9090")
+	c.up(run)
+	require.Equal(t, map[string]string{"gym_head_server": "http://10.0.0.1:9090"}, c.status(run).Endpoints)
+}
+
+func jobSetSucceeds(t *testing.T, c *cluster) {
+	run := c.run("disagg-jobset")
+	c.up(run)
+	w := c.wait(t.Context(), run)
+	w.line("run disagg-job: Pending")
+	c.pod(run, "rl-head", "rl", "head", readyStatus())
+	w.line("cluster rl: head 1/1 ready")
+	c.pod(run, "gym-workers-0", "gym", "workers", readyStatus())
+	w.line("cluster gym: workers 1/2 ready")
+	c.endpoint(run, "gym_head_server", "http://10.0.0.1:9090")
+	w.line("endpoint gym_head_server: http://10.0.0.1:9090")
+	c.pod(run, "driver", "rl", "driver", corev1.PodStatus{Phase: corev1.PodRunning})
+	w.line("run disagg-job: Running")
+	require.Equal(t, []launch.ClusterStatus{
+		{Name: "gym", Head: launch.Count{Want: 1}, Workers: launch.Count{Ready: 1, Want: 2}},
+		{Name: "rl", Head: launch.Count{Ready: 1, Want: 1}, Workers: launch.Count{Want: 1}},
+	}, c.status(run).Clusters)
+
+	c.endJobSet(run, v1alpha2.JobSetCompleted, "jobset completed successfully")
+	status, err := w.end()
+	require.NoError(t, err)
+	require.Equal(t, launch.Succeeded, status.Phase)
+	require.Empty(t, status.Reason)
+}
+
+func jobSetFails(t *testing.T, c *cluster) {
+	run := c.run("disagg-jobset")
+	c.up(run)
+	w := c.wait(t.Context(), run)
+	c.pod(run, "x", "gym", "head", failedStatus("ray", 137, "Error"))
+	c.endJobSet(run, v1alpha2.JobSetFailed, "jobset failed")
+	status, err := w.end()
+	require.NoError(t, err)
+	require.Equal(t, launch.Failed, status.Phase)
+	require.Equal(t, "jobset failed; gym-head pod x: container ray exited 137 (Error)", status.Reason)
+}
+
+func jobSetDeleted(t *testing.T, c *cluster) {
+	run := c.run("disagg-jobset")
+	c.up(run)
+	w := c.wait(t.Context(), run)
+	w.line("run disagg-job: Pending")
+	c.delete(&v1alpha2.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: run.Metadata.Namespace, Name: run.Metadata.Name}})
+	status, err := w.end()
+	require.NoError(t, err)
+	require.Equal(t, launch.Failed, status.Phase)
+	require.Contains(t, status.Reason, "somebody deleted it")
+}
+
+func driverCompletes(t *testing.T, c *cluster) {
+	run := c.run("disagg-raycluster")
+	c.up(run)
+	w := c.wait(t.Context(), run)
+	c.endDriver(run, batchv1.JobComplete, "")
+	status, err := w.end()
+	require.NoError(t, err)
+	require.Equal(t, launch.Succeeded, status.Phase)
+
+	c.endpoint(run, v1alpha1.ErrorKey, "the gym head stopped")
+	require.Equal(t, launch.Succeeded, c.status(run).Phase)
+}
+
+func errorInRegistry(t *testing.T, c *cluster) {
+	run := c.run("disagg-raycluster")
+	c.up(run)
+	w := c.wait(t.Context(), run)
+	c.endpoint(run, v1alpha1.ErrorKey, "head of raycluster-gym restarted")
+	status, err := w.end()
+	require.NoError(t, err)
+	require.Equal(t, launch.Failed, status.Phase)
+	require.Equal(t, "head of raycluster-gym restarted", status.Reason)
+
+	for _, name := range []string{"raycluster-rl", "raycluster-gym"} {
+		c.delete(&rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: run.Metadata.Namespace, Name: name}})
+	}
+	require.Equal(t, launch.Failed, c.status(run).Phase)
+	require.Empty(t, c.status(run).Clusters)
+}
+
+func driverFails(t *testing.T, c *cluster) {
+	run := c.run("disagg-raycluster")
+	c.up(run)
+	c.pod(run, "d", "rl", "driver", failedStatus("driver", 1, "Error"))
+	c.endDriver(run, batchv1.JobFailed, "Job has reached the specified backoff limit")
+	status := c.status(run)
+	require.Equal(t, launch.Failed, status.Phase)
+	require.Equal(t, "Job has reached the specified backoff limit; driver pod d: container driver exited 1 (Error)", status.Reason)
+}
+
+func endedIsRefused(t *testing.T, c *cluster) {
+	run := c.run("disagg-jobset")
+	c.up(run)
+	c.endJobSet(run, v1alpha2.JobSetFailed, "jobset failed")
+	_, err := c.launcher.Up(t.Context(), run)
+	ended := (*launch.EndedError)(nil)
+	require.ErrorAs(t, err, &ended)
+	require.EqualError(t, err, "run disagg-job has ended (Failed: jobset failed)")
+}
+
+func notFound(t *testing.T, c *cluster) {
+	_, err := c.launcher.Status(t.Context(), "default", "nobody")
+	require.ErrorIs(t, err, launch.ErrNotFound)
+	_, err = c.launcher.Wait(t.Context(), "default", "nobody", func(string) {})
+	require.ErrorIs(t, err, launch.ErrNotFound)
+}
+
+func waitStops(t *testing.T, c *cluster) {
+	run := c.run("disagg-jobset")
+	c.up(run)
+	ctx, cancel := context.WithCancel(t.Context())
+	w := c.wait(ctx, run)
+	w.line("run disagg-job: Pending")
+	cancel()
+	_, err := w.end()
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, launch.Pending, c.status(run).Phase)
+}
+
+func waitSeesRemoval(t *testing.T, c *cluster) {
+	run := c.run("disagg-jobset")
+	c.up(run)
+	w := c.wait(t.Context(), run)
+	w.line("run disagg-job: Pending")
+	// What `down` does, but at once: it deletes the JobSet first, and a Wait that looks in between sees only that.
+	c.delete(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: run.Metadata.Namespace, Name: v1alpha1.ConfigMapName(run.Metadata.Name)}})
+	c.delete(&v1alpha2.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: run.Metadata.Namespace, Name: run.Metadata.Name}})
+	_, err := w.end()
+	require.ErrorIs(t, err, launch.ErrRemoved)
+}
+
+func downWaits(t *testing.T, c *cluster) {
+	run := c.run("disagg-raycluster")
+	c.up(run)
+	pod := c.pod(run, "rl-head", "rl", "head", readyStatus())
+	// Nothing collects garbage here: the pod goes when the test says so.
+	pods, err := c.client.Watch(t.Context(), &rayv1.RayClusterList{}, client.InNamespace(run.Metadata.Namespace))
+	require.NoError(t, err)
+	defer pods.Stop()
+	go func() {
+		for event := range pods.ResultChan() {
+			if event.Type == "DELETED" {
+				_ = c.client.Delete(context.WithoutCancel(t.Context()), pod, client.GracePeriodSeconds(0))
+			}
+		}
+	}()
+	removal, err := c.launcher.Down(t.Context(), run.Metadata.Namespace, run.Metadata.Name)
+	require.NoError(t, err)
+	require.Len(t, removal.Removed, 10)
+	require.Empty(t, removal.Absent)
+	require.Contains(t, removal.Removed, "RayCluster/"+run.Metadata.Namespace+"/raycluster-gym")
+	_, err = c.launcher.Status(t.Context(), run.Metadata.Namespace, run.Metadata.Name)
+	require.ErrorIs(t, err, launch.ErrNotFound)
+
+	again, err := c.launcher.Down(t.Context(), run.Metadata.Namespace, run.Metadata.Name)
+	require.NoError(t, err)
+	require.Empty(t, again.Removed)
+}
+
+func downTimesOut(t *testing.T, c *cluster) {
+	run := c.run("disagg-jobset")
+	c.up(run)
+	c.pod(run, "stuck", "rl", "head", readyStatus())
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	removal, err := c.launcher.Down(ctx, run.Metadata.Namespace, run.Metadata.Name)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "Pod stuck")
+	require.Equal(t, []string{"JobSet/" + run.Metadata.Namespace + "/disagg-job"}, removal.Removed)
+}
+
+func downLeavesOthers(t *testing.T, c *cluster) {
+	run := c.run("disagg-jobset")
+	c.up(run)
+	other := *run
+	other.Metadata.Name = "other"
+	c.up(&other)
+	_, err := c.launcher.Down(t.Context(), run.Metadata.Namespace, run.Metadata.Name)
+	require.NoError(t, err)
+	require.Equal(t, launch.Pending, c.status(&other).Phase)
+}
+
+// Without the controllers' CRDs the cluster is told apart from a broken one, and a run can still be removed.
+func TestAClusterWithoutTheControllers(t *testing.T) {
+	env := testenv.Environment(t)
+	env.CRDDirectoryPaths = nil
+	config, err := env.Start()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, env.Stop()) })
+	c := newCluster(t, rest.CopyConfig(config))
+	run := c.run("disagg-jobset")
+
+	_, err = c.launcher.Up(t.Context(), run)
+	missing := (*launch.MissingKindError)(nil)
+	require.ErrorAs(t, err, &missing)
+	require.Equal(t, "JobSet", missing.Kind)
+
+	removal, err := c.launcher.Down(t.Context(), run.Metadata.Namespace, run.Metadata.Name)
+	require.NoError(t, err)
+	require.Empty(t, removal.Removed, "Up must create nothing when one kind is missing")
+	require.Equal(t, []string{"JobSet", "RayCluster"}, removal.Absent)
+}
