@@ -15,10 +15,11 @@ import (
 type walker struct {
 	lines    lines
 	problems []Problem
+	merging  map[*yaml.Node]bool // guards against a mapping that merges itself
 }
 
 func walk(root *yaml.Node, t reflect.Type) *walker {
-	w := &walker{lines: lines{"": root.Line}}
+	w := &walker{lines: lines{"": root.Line}, merging: map[*yaml.Node]bool{}}
 	w.value(nil, root, t)
 	return w
 }
@@ -56,7 +57,7 @@ func (w *walker) mapping(path *field.Path, node *yaml.Node, t reflect.Type) {
 	for i := 0; i < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
 		if key.Tag == "!!merge" {
-			w.value(path, value, t)
+			w.merge(path, node, value, t)
 			continue
 		}
 		child := childPath(path, key.Value, t)
@@ -67,6 +68,23 @@ func (w *walker) mapping(path *field.Path, node *yaml.Node, t reflect.Type) {
 		first[key.Value] = key.Line
 		w.lines[child.String()] = key.Line
 		w.member(child, key, value, t)
+	}
+}
+
+// merge checks what a mapping takes over from others by `<<`: one mapping, or a list of them.
+func (w *walker) merge(path *field.Path, into, from *yaml.Node, t reflect.Type) {
+	if w.merging[into] {
+		w.report(from.Line, path, "the mapping merges itself")
+		return
+	}
+	w.merging[into] = true
+	defer delete(w.merging, into)
+	sources := []*yaml.Node{from}
+	if from.Kind == yaml.SequenceNode {
+		sources = from.Content
+	}
+	for _, source := range sources {
+		w.value(path, source, t)
 	}
 }
 

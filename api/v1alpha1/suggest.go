@@ -8,7 +8,7 @@ import (
 
 // nearest is the known name that a misspelt one most likely meant, or "".
 func nearest[V any](name string, known map[string]V) string {
-	best, bestDistance := "", max(len(name)/3, 1)+1
+	best, bestDistance := "", min(max(len(name)/2, 1), 3)+1 // half the word may be wrong, but no more than three letters
 	for _, candidate := range sortedKeys(known) {
 		d := distance(strings.ToLower(name), strings.ToLower(candidate))
 		if d < bestDistance {

@@ -68,7 +68,7 @@ func (r *Run) validateRayClusterNames(clusters *field.Path) field.ErrorList {
 // validateJobSetNames checks the pods' names and the coordinator label, as JobSet's webhook would.
 func (r *Run) validateJobSetNames(clusters *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	jobs := map[string]bool{}
+	jobs := map[string]string{}
 	for i, cluster := range r.Spec.Clusters {
 		path := clusters.Index(i)
 		errs = append(errs, r.validateReplicatedJob(path.Child("name"), cluster.Name, GroupHead, 1, jobs)...)
@@ -82,12 +82,16 @@ func (r *Run) validateJobSetNames(clusters *field.Path) field.ErrorList {
 	return errs
 }
 
-func (r *Run) validateReplicatedJob(path *field.Path, cluster, group string, pods int32, seen map[string]bool) field.ErrorList {
+// validateReplicatedJob checks the name of one; seen holds the cluster of each that is taken.
+func (r *Run) validateReplicatedJob(path *field.Path, cluster, group string, pods int32, seen map[string]string) field.ErrorList {
 	job := ReplicatedJobName(cluster, group)
-	if seen[job] {
+	if other, taken := seen[job]; taken {
+		if other == cluster {
+			return nil // a duplicate group, which is reported as such
+		}
 		return field.ErrorList{field.Invalid(path, group, fmt.Sprintf("cluster and group make the replicatedJob %q, which another pair makes too: rename one", job))}
 	}
-	seen[job] = true
+	seen[job] = cluster
 	pod := fmt.Sprintf("%s-%s-0-%d-xxxxx", JobSetName(r.Metadata.Name), job, max(pods-1, 0))
 	if len(pod) > maxPod {
 		return field.ErrorList{tooLong(path, pod, "the pod", maxPod)}

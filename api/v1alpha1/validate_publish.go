@@ -121,21 +121,25 @@ func (c *Cluster) podsByGroup() map[string]int32 {
 	return pods
 }
 
-// validatePublishedKeys refuses a key with two entries, unless both are members of its list and stand in different clusters.
+// validatePublishedKeys refuses a key with two entries, unless both are members of its list and are published by different groups.
 func (s *Spec) validatePublishedKeys(path *field.Path) field.ErrorList {
 	type entry struct {
 		cluster int
+		group   string
 		member  bool
 	}
 	var errs field.ErrorList
-	seen := map[string]entry{}
+	seen := map[string][]entry{}
 	for i, cluster := range s.Clusters {
 		for j, p := range cluster.Publish {
-			first, again := seen[p.Key]
-			if again && (first.cluster == i || !first.member || !p.Member) {
-				errs = append(errs, field.Duplicate(path.Child("clusters").Index(i).Child("publish").Index(j).Child("key"), p.Key))
+			this := entry{cluster: i, group: p.Group, member: p.Member}
+			for _, other := range seen[p.Key] {
+				if !this.member || !other.member || this == other {
+					errs = append(errs, field.Duplicate(path.Child("clusters").Index(i).Child("publish").Index(j).Child("key"), p.Key))
+					break
+				}
 			}
-			seen[p.Key] = entry{cluster: i, member: p.Member}
+			seen[p.Key] = append(seen[p.Key], this)
 		}
 	}
 	return errs
