@@ -193,10 +193,7 @@ func TestFold(t *testing.T) {
 	unready := condition{Type: "HeadPodReady", Status: "False", Reason: "ContainersNotReady", Message: "ray-head"}
 	head := func(uid, owner string) pod {
 		p := pod{Metadata: objectMeta{Name: "head", UID: uid}}
-		p.Metadata.OwnerReferences = append(p.Metadata.OwnerReferences, struct {
-			Kind string `json:"kind"`
-			UID  string `json:"uid"`
-		}{"RayCluster", owner})
+		p.Metadata.OwnerReferences = append(p.Metadata.OwnerReferences, ownerReference{"RayCluster", owner})
 		return p
 	}
 	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
@@ -217,6 +214,12 @@ func TestFold(t *testing.T) {
 		require.Equal(t, minute(2), c.UnreadySince)
 		require.Equal(t, "ContainersNotReady: ray-head", c.UnreadyReason)
 		require.True(t, c.foldObject(seen("a", ready), nil, minute(4)).UnreadySince.IsZero())
+	})
+	t.Run("readiness that was not seen ends a spell as well", func(t *testing.T) {
+		again := unready
+		again.LastTransitionTime = "later"
+		c := Cluster{}.foldObject(seen("a", ready), nil, minute(0)).foldObject(seen("a", unready), nil, minute(1)).foldObject(seen("a", again), nil, minute(5))
+		require.Equal(t, minute(5), c.UnreadySince)
 	})
 	t.Run("a watcher that starts late knows from RayClusterProvisioned that the head was ready", func(t *testing.T) {
 		c := Cluster{}.foldObject(seen("a", condition{Type: "RayClusterProvisioned", Status: "True"}, unready), nil, minute(1))

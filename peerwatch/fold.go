@@ -40,17 +40,19 @@ func (c Cluster) foldObject(items []rayCluster, err error, now time.Time) Cluste
 	return c.foldReadiness(object, now).rememberHead()
 }
 
+// foldReadiness counts from when the head was first seen unready, by the watcher's clock. KubeRay's time of the change
+// only tells one spell from the next, where the readiness between them was not seen.
 func (c Cluster) foldReadiness(object rayCluster, now time.Time) Cluster {
-	ready, reason := object.headReady()
+	head := object.headReady()
 	c.WasReady = c.WasReady || object.wasReady()
-	switch {
-	case ready:
-		c.WasReady, c.UnreadySince, c.UnreadyReason = true, time.Time{}, ""
-	case c.WasReady && c.UnreadySince.IsZero():
-		c.UnreadySince, c.UnreadyReason = now, reason
-	case c.WasReady:
-		c.UnreadyReason = reason
+	if head.Status == "True" {
+		c.WasReady, c.UnreadySince, c.UnreadyReason, c.UnreadySpell = true, time.Time{}, "", ""
+		return c
 	}
+	if c.WasReady && (c.UnreadySince.IsZero() || c.UnreadySpell != head.LastTransitionTime) {
+		c.UnreadySince, c.UnreadySpell = now, head.LastTransitionTime
+	}
+	c.UnreadyReason = head.text()
 	return c
 }
 

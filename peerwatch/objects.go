@@ -5,13 +5,15 @@ import "strings"
 // The parts of the watched objects that a decision needs, as JSON.
 
 type objectMeta struct {
-	Name              string `json:"name"`
-	UID               string `json:"uid"`
-	DeletionTimestamp string `json:"deletionTimestamp"`
-	OwnerReferences   []struct {
-		Kind string `json:"kind"`
-		UID  string `json:"uid"`
-	} `json:"ownerReferences"`
+	Name              string           `json:"name"`
+	UID               string           `json:"uid"`
+	DeletionTimestamp string           `json:"deletionTimestamp"`
+	OwnerReferences   []ownerReference `json:"ownerReferences"`
+}
+
+type ownerReference struct {
+	Kind string `json:"kind"`
+	UID  string `json:"uid"`
 }
 
 func (m objectMeta) deleting() bool { return m.DeletionTimestamp != "" }
@@ -27,10 +29,11 @@ func (m objectMeta) owner() string {
 }
 
 type condition struct {
-	Type    string `json:"type"`
-	Status  string `json:"status"`
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
+	Type               string `json:"type"`
+	Status             string `json:"status"`
+	Reason             string `json:"reason"`
+	Message            string `json:"message"`
+	LastTransitionTime string `json:"lastTransitionTime"`
 }
 
 // text is what a condition says to people.
@@ -45,13 +48,13 @@ type rayCluster struct {
 	} `json:"status"`
 }
 
-// headReady reads HeadPodReady. status.state is not looked at: KubeRay leaves it "ready" when the head has died.
-func (c rayCluster) headReady() (ready bool, reason string) {
+// headReady is HeadPodReady. status.state is not looked at: KubeRay leaves it "ready" when the head has died.
+func (c rayCluster) headReady() condition {
 	cond, found := c.condition("HeadPodReady")
 	if !found {
-		return false, "no condition HeadPodReady"
+		return condition{Message: "no condition HeadPodReady"}
 	}
-	return cond.Status == "True", cond.text()
+	return cond
 }
 
 // wasReady: all pods of the cluster were ready once; KubeRay never takes this condition back.

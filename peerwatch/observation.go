@@ -28,9 +28,11 @@ type Cluster struct {
 	Since    time.Time
 	Seen     bool
 	FirstUID string
-	// WasReady remembers that the head was ready; UnreadySince is when it ceased to be, zero while it is ready.
+	// WasReady remembers that the head was ready; UnreadySince is when it ceased to be, zero while it is ready, and
+	// UnreadySpell tells one such time from the next.
 	WasReady      bool
 	UnreadySince  time.Time
+	UnreadySpell  string
 	UnreadyReason string
 
 	HeadsBlind string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -110,9 +111,9 @@ func (w *Watcher) Run(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// report logs a change of mind, once.
+// report logs a change of mind, once. That the first answers are still to come is none.
 func (w *Watcher) report(ctx context.Context, last, now Action) {
-	if now.Kind != last.Kind || now.Reason != last.Reason {
+	if (now.Kind != last.Kind || now.Reason != last.Reason) && !strings.Contains(now.Reason, notLookedYet) {
 		klog.FromContext(ctx).Info("decided", "action", now.Kind.String(), "reason", now.Reason)
 	}
 }

@@ -91,13 +91,19 @@ func withLogger(ctx context.Context, w io.Writer) context.Context {
 	return klog.NewContext(ctx, logr.FromSlogHandler(handler))
 }
 
-// parse reads flags; a mistake is a usage error.
-func parse(flags *flag.FlagSet, args []string, std streams) error {
+// parse reads flags, which may stand before, between and after the arguments, and returns the arguments. A mistake is a
+// usage error.
+func parse(flags *flag.FlagSet, args []string, std streams) (rest []string, err error) {
 	flags.SetOutput(std.err)
-	if err := flags.Parse(args); err != nil && !errors.Is(err, flag.ErrHelp) {
-		return usageError{err}
-	} else if err != nil {
-		return err
+	for {
+		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		} else if err != nil {
+			return nil, usageError{err}
+		}
+		if flags.NArg() == 0 {
+			return rest, nil
+		}
+		rest, args = append(rest, flags.Arg(0)), flags.Args()[1:]
 	}
-	return nil
 }

@@ -145,6 +145,8 @@ func classify(err error) (status int, code string) {
 		return http.StatusForbidden, "forbidden"
 	case errors.Is(err, errTimedOut):
 		return http.StatusGatewayTimeout, "timeout"
+	case errors.Is(err, context.Canceled): // the sidecar is ending; whatever was seen last
+		return http.StatusServiceUnavailable, "unavailable"
 	case errors.Is(err, registry.ErrNotFound):
 		return http.StatusNotFound, "not_found"
 	default:

@@ -324,7 +324,7 @@ func TestPeople(t *testing.T) {
 		{[]string{"get", "--run", "a", "k"}, exitOK, "http://10.0.0.1:1\n"},
 		{[]string{"list", "--run", "a"}, exitOK, "KEY  VALUE              PUBLISHERS\nk    http://10.0.0.1:1  \n"},
 		{[]string{"fail", "--run", "a", "stopped by hand"}, exitOK, ""},
-		{[]string{"get", "--run", "a", "error"}, exitOK, "stopped by hand\n"},
+		{[]string{"get", "error", "--run", "a"}, exitOK, "stopped by hand\n"},
 		{[]string{"get", "--run", "a", "k"}, exitFailed, ""},
 	} {
 		code, out, errs := call(t.Context(), step.args...)
@@ -332,6 +332,27 @@ func TestPeople(t *testing.T) {
 		require.Equal(t, step.out, out)
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+func TestClassify(t *testing.T) {
+	for _, tc := range []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{fmt.Errorf("x: %w", registry.ErrNotFound), 404, "not_found"},
+		{fmt.Errorf("%w: %w", errTimedOut, registry.ErrNotFound), 504, "timeout"},
+		{&registry.FailedError{Message: "x"}, 424, "failed"},
+		{registry.ErrBadKey, 400, "bad_request"},
+		{registry.ErrFull, 400, "bad_request"},
+		{registry.ErrForbidden, 403, "forbidden"},
+		{context.DeadlineExceeded, 503, "unavailable"},
+		{fmt.Errorf("%w; last seen: %w", context.Canceled, registry.ErrNotFound), 503, "unavailable"},
+	} {
+		status, code := classify(tc.err)
+		require.Equal(t, tc.status, status, tc.err)
+		require.Equal(t, tc.code, code, tc.err)
+	}
 }
 
 func TestConditionOfAFile(t *testing.T) {

@@ -24,14 +24,15 @@ func command(name string, args []string, std streams, wants ...string) (*registr
 }
 
 func openWith(flags *flag.FlagSet, t *target, args []string, std streams, wants ...string) (*registry.Store, []string, error) {
-	if err := parse(flags, args, std); err != nil {
+	rest, err := parse(flags, args, std)
+	if err != nil {
 		return nil, nil, err
 	}
-	if flags.NArg() != len(wants) {
+	if len(rest) != len(wants) {
 		return nil, nil, usageError{fmt.Errorf("usage: %s [flags] %s", flags.Name(), strings.Join(wants, " "))}
 	}
 	store, err := t.open()
-	return store, flags.Args(), err
+	return store, rest, err
 }
 
 func get(ctx context.Context, args []string, std streams) error {

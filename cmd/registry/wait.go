@@ -28,10 +28,11 @@ func waitFor(ctx context.Context, args []string, std streams) error {
 	tcp := flags.String("tcp", "", "HOST:PORT that accepts connections")
 	url := flags.String("http", "", "URL that answers 2xx")
 	timeout := flags.Duration("timeout", 20*time.Minute, "exit 3 after this long")
-	if err := parse(flags, args, std); err != nil {
+	rest, err := parse(flags, args, std)
+	if err != nil {
 		return err
 	}
-	if (*tcp == "") == (*url == "") || flags.NArg() > 0 {
+	if (*tcp == "") == (*url == "") || len(rest) > 0 {
 		return usageError{errors.New("usage: registry wait --tcp HOST:PORT | --http URL [--timeout 20m]")}
 	}
 	ctx, cancel := context.WithTimeout(ctx, *timeout)

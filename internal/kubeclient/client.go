@@ -65,9 +65,6 @@ func New(cfg *rest.Config, namespace string) (*Client, error) {
 	return &Client{rest: client, namespace: namespace}, nil
 }
 
-// Namespace is where the client's objects live.
-func (c *Client) Namespace() string { return c.namespace }
-
 // Get reads one object.
 func (c *Client) Get(ctx context.Context, r Resource, name string, into any) error {
 	return c.do(ctx, c.request("GET", r, name), into)

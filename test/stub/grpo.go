@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -120,13 +122,23 @@ func (t trainer) servers(ctx context.Context) ([]string, error) {
 	}
 }
 
+// sidecarWithin is how long the sidecar may take to listen: the kubelet starts a sidecar first, and does not wait.
+const sidecarWithin = 30 * time.Second
+
 func (t trainer) endpoint(ctx context.Context, key string) (string, error) {
 	var answer struct {
 		Value string `json:"value"`
 	}
 	at := fmt.Sprintf("%s/v1/endpoints/%s?wait=%s", t.registry, url.PathEscape(key), t.wait)
-	err := ask(ctx, http.MethodGet, at, nil, &answer)
-	return answer.Value, err
+	for began := time.Now(); ; {
+		err := ask(ctx, http.MethodGet, at, nil, &answer)
+		if !errors.Is(err, syscall.ECONNREFUSED) || time.Since(began) > sidecarWithin {
+			return answer.Value, err
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return "", err
+		}
+	}
 }
 
 // ask sends JSON and reads JSON; any answer but 200 is an error.

@@ -19,11 +19,13 @@ func ray(ctx context.Context, args []string, out io.Writer) int {
 		return rayHealthCheck(ctx, args[1:])
 	case len(args) >= 2 && args[0] == "job" && args[1] == "submit":
 		return rayJobSubmit(ctx, args[2:], out)
-	case len(args) >= 1 && (args[0] == "stop" || args[0] == "--version"):
+	case len(args) >= 1 && args[0] == "stop":
+		return rayStop()
+	case len(args) >= 1 && args[0] == "--version":
 		fmt.Fprintln(out, "ray, version", rayVersion)
 		return 0
 	}
-	return complain("ray: the stub has only start, health-check and job submit, not %q", strings.Join(args, " "))
+	return complain("ray: the stub has only start, stop, health-check and job submit, not %q", strings.Join(args, " "))
 }
 
 func rayStart(ctx context.Context, args []string, out io.Writer) int {

@@ -1,0 +1,112 @@
+package peerwatch
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// world is the truth of a run in which nothing fails: heads blink for less than the grace, peers come late but within
+// theirs, sidecars restart, and the API server answers or not.
+type world struct {
+	random *rand.Rand
+	now    time.Time
+	obs    Observation
+	born   []time.Time // when each cluster appears
+	dark   []time.Time // until when each head is unready, for the last time
+	since  []time.Time // when that began
+}
+
+func newWorld(seed uint64, policy Policy) *world {
+	w := &world{random: rand.New(rand.NewPCG(seed, 0)), now: start}
+	w.obs = begin("rl", []string{"gym", "gen"}, "driver", start)
+	for range w.obs.Clusters {
+		w.born = append(w.born, start.Add(w.upTo(policy.StartupGrace-time.Second)))
+		w.dark, w.since = append(w.dark, start), append(w.since, start)
+	}
+	return w
+}
+
+func (w *world) upTo(d time.Duration) time.Duration { return time.Duration(w.random.Int64N(int64(d))) }
+
+// step lets time pass, changes the truth, and shows a random part of it.
+func (w *world) step(policy Policy) {
+	w.now = w.now.Add(w.upTo(20 * time.Second))
+	for i := range w.obs.Clusters {
+		if w.random.IntN(20) == 0 && w.now.After(w.dark[i]) {
+			w.since[i] = w.now
+			w.dark[i] = w.now.Add(w.upTo(policy.UnreadyGrace - 21*time.Second)) // 20 s may pass until it is seen
+		}
+		w.obs.change(i, func(c Cluster) Cluster { return w.show(c, i) })
+	}
+	w.obs.Driver = w.obs.Driver.fold([]job{{Metadata: objectMeta{UID: "driver-1"}}}, w.trouble())
+	w.obs.Registry = w.obs.Registry.fold([]configMap{{}}, w.trouble())
+}
+
+func (w *world) show(c Cluster, i int) Cluster {
+	if w.now.Before(w.born[i]) {
+		return c.foldObject(nil, w.trouble(), w.now).foldHeads(nil, w.trouble())
+	}
+	var object rayCluster
+	object.Metadata.UID = c.Name + "-1"
+	object.Status.Conditions = []condition{{Type: "HeadPodReady", Status: "True"}}
+	if w.now.Before(w.dark[i]) {
+		object.Status.Conditions[0].Status = "False"
+		object.Status.Conditions[0].LastTransitionTime = w.since[i].String()
+	}
+	return c.foldObject([]rayCluster{object}, w.trouble(), w.now).foldHeads([]pod{w.head(c.Name)}, w.trouble())
+}
+
+func (w *world) head(cluster string) pod {
+	head := pod{Metadata: objectMeta{Name: cluster + "-head", UID: cluster + "-head-1"}}
+	head.Metadata.OwnerReferences = append(head.Metadata.OwnerReferences, ownerReference{Kind: "RayCluster", UID: cluster + "-1"})
+	head.Status.ContainerStatuses = []containerStatus{{Name: "ray-head"}, {Name: "registry", RestartCount: w.random.IntN(3)}}
+	return head
+}
+
+// trouble is an answer of the API server that says nothing.
+func (w *world) trouble() error {
+	if w.random.IntN(4) > 0 {
+		return nil
+	}
+	return errors.New([]string{"401", "403", "429", "500", "503", "connection refused"}[w.random.IntN(6)])
+}
+
+// TestNoFalseAlarm: in a thousand hours of a run in which nothing fails, nothing is decided.
+func TestNoFalseAlarm(t *testing.T) {
+	t.Parallel()
+	policy := DefaultPolicy()
+	var hours float64
+	for seed := uint64(1); hours < 1000; seed++ {
+		w := newWorld(seed, policy)
+		for range 5000 {
+			w.step(policy)
+			action := Decide(policy, w.obs, w.now)
+			require.Less(t, action.Kind, Succeed, "seed %d, after %s: %s", seed, w.now.Sub(start), action.Reason)
+		}
+		hours += w.now.Sub(start).Hours()
+	}
+}
+
+// TestNoMissedDeath: whatever was seen before, a killed head is decided on as soon as it is seen.
+func TestNoMissedDeath(t *testing.T) {
+	t.Parallel()
+	policy := DefaultPolicy()
+	for seed := range uint64(200) {
+		w := newWorld(seed, policy)
+		for w.now.Sub(start) < policy.StartupGrace {
+			w.step(policy)
+		}
+		var object rayCluster
+		object.Metadata.UID = "gym-1"
+		killed := w.head("gym")
+		killed.Status.ContainerStatuses[0].RestartCount = 1
+		w.obs.change(1, func(c Cluster) Cluster {
+			return c.foldObject([]rayCluster{object}, nil, w.now).foldHeads([]pod{killed}, nil)
+		})
+		require.Equal(t, Fail, Decide(policy, w.obs, w.now).Kind, "seed %d", seed)
+	}
+}
