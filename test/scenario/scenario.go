@@ -122,7 +122,7 @@ func (p Player) checkEnd(ctx context.Context, s Scenario, status runStatus) erro
 	if err != nil {
 		return err
 	}
-	for _, want := range []string{"vllm_base_urls", "gym_head_server", "step 3/3"} {
+	for _, want := range []string{"grpo: gym http://", ", vllm http://", "step 3/3"} {
 		if !strings.Contains(logs, want) {
 			return fmt.Errorf("the driver's log has no %q:\n%s", want, logs)
 		}
