@@ -27,7 +27,7 @@ import (
 
 var exampleFiles = []string{"disagg-jobset", "disagg-raycluster"}
 
-// load reads an example into a namespace, changed by edit before its defaults are set.
+// load reads an example into the namespace default.
 func load(t *testing.T, example string) *v1alpha1.Run {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "examples", example+".yaml"))

@@ -129,6 +129,14 @@ type WorkerGroup struct {
 	Group    `json:",inline"`
 }
 
+// Pods is the number of pods of the group.
+func (w *WorkerGroup) Pods() int32 {
+	if w.Replicas == nil {
+		return 1
+	}
+	return *w.Replicas
+}
+
 // Publish is one endpoint that pods of a group put into the registry.
 type Publish struct {
 	// Key of the endpoint in the run's ConfigMap.

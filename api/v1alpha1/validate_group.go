@@ -19,8 +19,8 @@ func (c *Cluster) validate(path *field.Path) field.ErrorList {
 		worker, at := &c.Workers[i], path.Child("workers").Index(i)
 		errs = append(errs, worker.validate(at)...)
 		errs = append(errs, newPortSet().addNamed(at.Child("ports"), worker.Ports)...)
-		if worker.replicas() < 0 {
-			errs = append(errs, field.Invalid(at.Child("replicas"), worker.replicas(), "must not be negative"))
+		if worker.Pods() < 0 {
+			errs = append(errs, field.Invalid(at.Child("replicas"), worker.Pods(), "must not be negative"))
 		}
 	}
 	return append(errs, c.validatePublish(path.Child("publish"))...)

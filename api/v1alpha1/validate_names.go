@@ -73,7 +73,7 @@ func (r *Run) validateJobSetNames(clusters *field.Path) field.ErrorList {
 		path := clusters.Index(i)
 		errs = append(errs, r.validateReplicatedJob(path.Child("name"), cluster.Name, GroupHead, 1, jobs)...)
 		for j, worker := range cluster.Workers {
-			errs = append(errs, r.validateReplicatedJob(path.Child("workers").Index(j).Child("name"), cluster.Name, worker.Name, worker.replicas(), jobs)...)
+			errs = append(errs, r.validateReplicatedJob(path.Child("workers").Index(j).Child("name"), cluster.Name, worker.Name, worker.Pods(), jobs)...)
 		}
 		if host := jobSetHost(r.Metadata.Name, ReplicatedJobName(cluster.Name, GroupHead)); cluster.Name == r.Spec.Driver.Cluster && len(host) > maxLabelValue {
 			errs = append(errs, tooLong(path.Child("name"), host, "the label with the coordinator's host", maxLabelValue))
@@ -97,13 +97,6 @@ func (r *Run) validateReplicatedJob(path *field.Path, cluster, group string, pod
 		return field.ErrorList{tooLong(path, pod, "the pod", maxPod)}
 	}
 	return nil
-}
-
-func (w *WorkerGroup) replicas() int32 {
-	if w.Replicas == nil {
-		return 1
-	}
-	return *w.Replicas
 }
 
 func tooLong(path *field.Path, name, what string, limit int) *field.Error {

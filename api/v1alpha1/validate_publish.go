@@ -116,7 +116,7 @@ func (c *Cluster) validatePublisher(path *field.Path, p *Publish) field.ErrorLis
 func (c *Cluster) podsByGroup() map[string]int32 {
 	pods := map[string]int32{GroupHead: 1}
 	for i := range c.Workers {
-		pods[c.Workers[i].Name] = c.Workers[i].replicas()
+		pods[c.Workers[i].Name] = c.Workers[i].Pods()
 	}
 	return pods
 }

@@ -42,8 +42,8 @@ func replicatedJobs(run *v1alpha1.Run) []*jobsetac.ReplicatedJobApplyConfigurati
 		for j := range cluster.Workers {
 			worker := &cluster.Workers[j]
 			// JobSet refuses a replicatedJob without pods.
-			if *worker.Replicas > 0 {
-				jobs = append(jobs, group(pod.Worker(run, cluster, worker), *worker.Replicas))
+			if worker.Pods() > 0 {
+				jobs = append(jobs, group(pod.Worker(run, cluster, worker), worker.Pods()))
 			}
 		}
 	}

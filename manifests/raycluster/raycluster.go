@@ -28,7 +28,7 @@ func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) *rayac.RayClusterApplyC
 		WithHeadGroupSpec(head(pod.Head(run, cluster)))
 	for i := range cluster.Workers {
 		worker := &cluster.Workers[i]
-		spec.WithWorkerGroupSpecs(workers(pod.Worker(run, cluster, worker), *worker.Replicas))
+		spec.WithWorkerGroupSpecs(workers(pod.Worker(run, cluster, worker), worker.Pods()))
 	}
 	return rayac.RayCluster(v1alpha1.RayClusterName(run.Metadata.Name, cluster.Name), run.Metadata.Namespace).
 		WithLabels(pod.Labels(run, cluster.Name, "")).
