@@ -77,6 +77,9 @@ func podFailure(pod corev1.Pod) (string, time.Time) {
 		}
 		return text, end.FinishedAt.Time
 	}
+	if pod.Status.Reason == "" && pod.Status.Message == "" {
+		return "failed", lastChange(pod)
+	}
 	return strings.Trim(pod.Status.Reason+": "+pod.Status.Message, ": "), lastChange(pod)
 }
 
