@@ -1,6 +1,10 @@
 package peerwatch
 
-import "time"
+import (
+	"time"
+
+	"github.com/tandem-rl/tandem/registry"
+)
 
 // The fold functions bring one new level into what is known. They are pure: the watcher calls them one at a time.
 
@@ -103,7 +107,7 @@ func (r Registry) fold(items []configMap, err error) Registry {
 	}
 	r.Blind = ""
 	if len(items) > 0 {
-		r.Error = items[0].Data["error"]
+		r.Error = items[0].Data[registry.ErrorKey]
 	}
 	return r
 }
