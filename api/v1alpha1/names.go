@@ -25,8 +25,7 @@ func ReplicatedJobName(cluster, group string) string { return cluster + "-" + gr
 
 // HeadHost is the DNS name of a cluster's head.
 //
-// JobSet gives every pod a name under its headless service, which resolves before the pod is ready. KubeRay makes a service whose
-// name resolves to the ready head only.
+// Both JobSet and KubeRay make a headless service whose names resolve before the pod is ready, and not before it has an address.
 func (r *Run) HeadHost(cluster string) string {
 	if r.Spec.Backend == BackendRayCluster {
 		return fmt.Sprintf("%s-head-svc.%s.svc.cluster.local", RayClusterName(r.Metadata.Name, cluster), r.Metadata.Namespace)

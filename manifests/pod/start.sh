@@ -31,6 +31,7 @@ trap 'running=${#groups[@]}; end 143' TERM INT
 
 run "ray start" ray start "${ray_args[@]}" --block
 if (($# > 0)); then run "$1" "$@"; fi
+set +m # the groups stay, bash's notices about them would go into the log
 
 read -r -u "$ended" code name
 ((running = ${#groups[@]} - 1))

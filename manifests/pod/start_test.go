@@ -67,6 +67,7 @@ func TestTheFirstProcessThatEndsEndsTheContainer(t *testing.T) {
 			_ = cmd.Run()
 			require.Equal(t, tt.code, cmd.ProcessState.ExitCode(), stderr)
 			require.Contains(t, stderr.String(), tt.says)
+			require.NotContains(t, stderr.String(), "Done", "bash's own notices")
 		})
 	}
 }
