@@ -140,10 +140,11 @@ func jobEnd(job *batchv1.Job) *batchv1.JobCondition {
 	return nil
 }
 
-// judgeLiving: a run is pending until its driver runs, which waits for its head.
+// judgeLiving: a run is pending until its driver runs, which waits for its head. A driver that has ended leaves the run running
+// until its Job or JobSet has taken notice.
 func (s *snapshot) judgeLiving(status *Status) {
 	for _, pod := range s.pods {
-		if pod.Labels[v1alpha1.LabelGroup] == v1alpha1.GroupDriver && pod.Status.Phase == corev1.PodRunning {
+		if pod.Labels[v1alpha1.LabelGroup] == v1alpha1.GroupDriver && pod.Status.Phase != corev1.PodPending {
 			status.Phase = Running
 			return
 		}

@@ -12,8 +12,8 @@ func transitions(last, next Status) []string {
 	if !next.Phase.Ended() { // that pods leave a run that has ended is no news
 		lines = append(clusterTransitions(last, next), lines...)
 	}
-	if next.Phase == last.Phase && next.Reason == last.Reason {
-		return lines
+	if next.Phase.Ended() || next.Phase == last.Phase && next.Reason == last.Reason {
+		return lines // the end is what Wait returns
 	}
 	line := fmt.Sprintf("run %s: %s", next.Name, next.Phase)
 	if next.Reason != "" {

@@ -3,7 +3,7 @@
 #
 # Kubernetes expands dollar-parenthesis and a doubled dollar sign in commands, so neither is used here.
 
-ulimit -n 65536 || echo "tandem: the limit of open files stays as it is" >&2
+ulimit -n 65536 2>/dev/null || echo "tandem: the limit of open files stays as it is" >&2
 
 ray_count=$1
 shift
@@ -29,18 +29,32 @@ end() {
 }
 trap 'running=${#groups[@]}; end 143' TERM INT
 
+# report MESSAGE tells the run through the registry sidecar why it fails, before anything else can fail because of it. The sidecar
+# keeps the first message. Without one, or when it does not answer in time, the exit code has to do.
+report() {
+  local LC_ALL=C address=${TANDEM_REGISTRY#http://} registry # bytes are counted, not letters
+  exec {registry}<>"/dev/tcp/${address%:*}/${address##*:}" || return
+  printf 'POST /v1/fail HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s' "${#1}" "$1" >&"$registry"
+  read -r -t 5 -u "$registry"
+}
+
 run "ray start" ray start "${ray_args[@]}" --block
 if (($# > 0)); then run "$1" "$@"; fi
 set +m # the groups stay, bash's notices about them would go into the log
 
 read -r -u "$ended" code name
 ((running = ${#groups[@]} - 1))
-echo "tandem: $name ended with exit code $code" >&2
+said="$name ended with exit code $code"
+echo "tandem: $said" >&2
 
 # Heads and workers serve until the run is over and they are told to stop. One that leaves before that has failed whatever its
 # code says; with code 0 a Job would count it as a success and the rest of the run would wait for it for ever.
 if ((code == 0)); then
   echo "tandem: the run has not ended, so this counts as a failure" >&2
   code=1
+fi
+# A worker's Ray leaves when its head does: then the head has the news.
+if [[ -n $TANDEM_REGISTRY && ($name != "ray start" || ${ray_args[0]} == --head) ]]; then
+  report "pod $POD_NAME: $said" || echo "tandem: the registry sidecar cannot be told" >&2
 fi
 end "$code"

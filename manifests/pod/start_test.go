@@ -2,6 +2,9 @@ package pod
 
 import (
 	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,6 +114,53 @@ func TestAProcessThatIgnoresSIGTERMDoesNotHoldTheContainer(t *testing.T) {
 	cmd, _, _ := start(t, map[string]string{"ray": "exit 6", "app": stubborn}, "app")
 	_ = cmd.Run()
 	require.Equal(t, 6, cmd.ProcessState.ExitCode())
+}
+
+// The reason of a failed run is what failed first, not what failed because of it.
+func TestWhatEndedIsReportedToTheRegistry(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, ray string
+		app       string
+		rayArgs   []string
+		want      []string
+	}{
+		{"a command", rayIsServer, "exit 9", []string{"--head"}, []string{"pod pød-1: app ended with exit code 9"}},
+		{"a worker's command", rayIsServer, "exit 9", []string{"--address=h:1"}, []string{"pod pød-1: app ended with exit code 9"}},
+		{"a head's Ray", "exit 4", serves, []string{"--head"}, []string{"pod pød-1: ray start ended with exit code 4"}},
+		{"but not a worker's Ray, which ends with its head", "exit 4", serves, []string{"--address=h:1"}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			registry := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/fail" {
+					t.Errorf("%s %s: %v", r.Method, r.URL.Path, err)
+				}
+				got = append(got, string(body))
+			}))
+			defer registry.Close()
+			cmd, _, stderr := start(t, map[string]string{"ray": tt.ray, "app": tt.app}, "app")
+			cmd.Args = append(append(startCommand(), "1"), append(tt.rayArgs, "app")...)
+			cmd.Env = append(cmd.Env, "TANDEM_REGISTRY="+registry.URL, "POD_NAME=pød-1")
+			_ = cmd.Run()
+			require.Equal(t, tt.want, got, stderr)
+			require.NotContains(t, stderr.String(), "cannot be told")
+		})
+	}
+}
+
+func TestARegistryThatIsNotThereDoesNotHoldTheContainer(t *testing.T) {
+	t.Parallel()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	cmd, _, stderr := start(t, map[string]string{"ray": "exit 6"})
+	cmd.Env = append(cmd.Env, "TANDEM_REGISTRY="+gone.URL, "POD_NAME=p")
+	_ = cmd.Run()
+	require.Equal(t, 6, cmd.ProcessState.ExitCode())
+	require.Contains(t, stderr.String(), "cannot be told")
 }
 
 // A child that is gone before the script waits for it must be noticed all the same.
