@@ -87,5 +87,6 @@ func applyCRDs(ctx context.Context, c Config, k kubectl) error {
 			return err
 		}
 	}
-	return k.run(ctx, "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+	// NOTE: kubectl wait fails at once on a CRD whose status still has "conditions": null.
+	return k.retry(ctx, "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tandem-rl/tandem/cluster/local/internal/child"
 )
@@ -17,6 +18,23 @@ type kubectl struct {
 func (k kubectl) run(ctx context.Context, args ...string) error {
 	_, err := k.output(ctx, args...)
 	return err
+}
+
+// retry runs kubectl until it succeeds or ctx ends.
+func (k kubectl) retry(ctx context.Context, args ...string) error {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := k.run(ctx, args...)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 func (k kubectl) output(ctx context.Context, args ...string) (string, error) {
