@@ -66,6 +66,9 @@ func Up(ctx context.Context, c Config, out io.Writer) (*Cluster, error) {
 	}
 	s := &starter{Config: c, assets: assets, steps: p, kubectl: kubectl{path: filepath.Join(assets, "kubectl"), kubeconfig: c.Kubeconfig()}}
 	if err := s.start(ctx); err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
 		return nil, errors.Join(err, s.undo(context.WithoutCancel(ctx)))
 	}
 	return &Cluster{Config: s.Config, Kubeconfig: c.Kubeconfig(), Assets: assets}, nil
