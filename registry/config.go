@@ -22,6 +22,16 @@ type Config struct {
 	Prefix string
 	// Publisher is recorded with every key that this process writes. Empty for people and tools.
 	Publisher Publisher
+	// Incarnation names the attempt of the run that this process belongs to: a restart of the whole run has another.
+	// Empty: the process goes along with whichever is current.
+	Incarnation string
+	// Shards is the number of ConfigMaps that endpoints are written to, from where a [Folder] carries them into the
+	// run's own; see [Shards]. 0, the default: endpoints are written to the run's own.
+	Shards int
+	// Pods, where set, makes readers ignore what was published by a pod that is gone.
+	Pods PodLister
+	// OnWrite, where set, is told about every write after its end, for metrics. It must return at once.
+	OnWrite func(Write)
 }
 
 // Publisher is the pod that writes.
@@ -53,7 +63,25 @@ func (c Config) validate() error {
 	for _, problem := range validation.IsDNS1123Subdomain(c.Name()) {
 		problems = append(problems, fmt.Errorf("run %q: ConfigMap name %q: %s", c.Run, c.Name(), problem))
 	}
+	problems = append(problems, c.validateShards(), checkIncarnation(c.Incarnation))
+	if strings.Contains(c.Publisher.String(), incarnationMark) {
+		problems = append(problems, fmt.Errorf("publisher %q: may not hold %q", c.Publisher, incarnationMark))
+	}
 	return errors.Join(problems...)
+}
+
+func (c Config) validateShards() error {
+	if c.Shards < 0 || c.Shards > MaxShards {
+		return fmt.Errorf("shards %d: want 0 to %d", c.Shards, MaxShards)
+	}
+	if c.Shards == 0 {
+		return nil
+	}
+	last := c.ShardName(c.Shards - 1)
+	for _, problem := range validation.IsDNS1123Subdomain(last) {
+		return fmt.Errorf("run %q: ConfigMap name %q: %s", c.Run, last, problem)
+	}
+	return nil
 }
 
 var keySyntax = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)

@@ -16,10 +16,14 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrFailed says that the run has failed; the error's text carries the message, as does [FailedError].
 	ErrFailed = errors.New("run failed")
-	// ErrForbidden says that the role lacks a rule; the error's text names it.
+	// ErrForbidden says that the role lacks a rule; [ForbiddenError] names it.
 	ErrForbidden = errors.New("forbidden")
-	// ErrFull says that the write does not fit into the ConfigMap.
+	// ErrFull says that the write does not fit into the ConfigMap; [FullError] tells how many bytes are left.
 	ErrFull = errors.New("registry full")
+	// ErrConflict says that other writers were faster until ctx ended; nothing else ends the tries.
+	ErrConflict = errors.New("conflict")
+	// ErrStale says that the writer belongs to an incarnation of the run that is not the current one.
+	ErrStale = errors.New("stale incarnation")
 	// ErrBadKey says that a key is not one that a ConfigMap can hold.
 	ErrBadKey = errors.New("bad key")
 	// ErrBadValue says that a value is not what the key holds.
@@ -34,21 +38,57 @@ func (e *FailedError) Error() string { return ErrFailed.Error() + ": " + e.Messa
 // Is makes errors.Is(err, ErrFailed) true.
 func (e *FailedError) Is(target error) bool { return target == ErrFailed }
 
-// translate turns an API error into one of this package. verb is the RBAC verb that the request needs.
-func (s *Store) translate(verb string, err error) error {
+// FullError tells how much room is left.
+type FullError struct {
+	// Part is what is full: "data" or "annotations".
+	Part string
+	// Left is the number of bytes that still fit, Needs what the write takes.
+	Left, Needs int
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("%s: %s: %d bytes are left, %d are needed", ErrFull, e.Part, e.Left, e.Needs)
+}
+
+// Is makes errors.Is(err, ErrFull) true.
+func (e *FullError) Is(target error) bool { return target == ErrFull }
+
+// ForbiddenError names the rule that the role lacks.
+type ForbiddenError struct {
+	Verb, ConfigMap string
+	cause           error
+}
+
+func (e *ForbiddenError) Error() string {
+	return fmt.Sprintf("%s: the role needs verb %q on configmaps with resourceNames [%s]: %s", ErrForbidden, e.Verb, e.ConfigMap, e.cause)
+}
+
+// Is makes errors.Is(err, ErrForbidden) true.
+func (e *ForbiddenError) Is(target error) bool { return target == ErrForbidden }
+
+func (e *ForbiddenError) Unwrap() error { return e.cause }
+
+// translate turns an API error about a ConfigMap into one of this package. verb is the RBAC verb that the request needs.
+func (s *Store) translate(verb, object string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case kubeclient.IsObjectNotFound(err, s.Name()):
-		return fmt.Errorf("%s: %w: `tandem up` creates it", s, ErrNotFound)
+	case kubeclient.IsObjectNotFound(err, object):
+		return s.missing(object)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s: %w: the role needs verb %q on configmaps with resourceNames [%s]: %w",
-			s, ErrForbidden, verb, s.Name(), err)
+		err = &ForbiddenError{verb, object, err}
+	case apierrors.IsConflict(err):
+		err = fmt.Errorf("%w: %w", ErrConflict, err)
 	case tooLarge(err):
-		return fmt.Errorf("%s: %w: %w", s, ErrFull, err)
+		err = fmt.Errorf("%w: %w", ErrFull, err)
 	default:
-		return fmt.Errorf("%s: %s: %w", s, verb, err)
+		err = fmt.Errorf("%s: %w", verb, err)
 	}
+	return fmt.Errorf("%s: %w", s.cfg.describe(object), err)
+}
+
+func (s *Store) missing(object string) error {
+	return fmt.Errorf("%s: %w: `tandem up` creates it", s.cfg.describe(object), ErrNotFound)
 }
 
 func tooLarge(err error) bool {
@@ -70,10 +110,10 @@ func tooLarge(err error) bool {
 // retryable tells whether a translated error is worth another try: another writer was faster, or the server was not
 // reached, busy or broken.
 func retryable(err error) bool {
-	for _, final := range []error{ErrNotFound, ErrForbidden, ErrFull, ErrBadValue, ErrFailed} {
+	for _, final := range []error{ErrNotFound, ErrForbidden, ErrFull, ErrBadValue, ErrFailed, ErrStale} {
 		if errors.Is(err, final) {
 			return false
 		}
 	}
-	return apierrors.IsConflict(err) || kubeclient.Retryable(err)
+	return errors.Is(err, ErrConflict) || kubeclient.Retryable(err)
 }

@@ -29,27 +29,27 @@ func (s *Store) List(ctx context.Context) ([]Endpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
-	return cm.endpoints(), nil
+	return cm.seenBy(s.cfg.Incarnation).endpoints(), nil
 }
 
 // lookup is what a reader of key learns from cm.
 func (s *Store) lookup(cm *configMap, key string) (string, error) {
-	value, ok := cm.Data[key]
+	v := cm.seenBy(s.cfg.Incarnation)
 	if key != ErrorKey {
-		if err := cm.failure(); err != nil {
+		if err := v.failure(); err != nil {
 			return "", fmt.Errorf("%s: %w", s, err)
 		}
 	}
-	if !ok || value == "" {
-		return "", fmt.Errorf("%s: key %q: %w", s, key, ErrNotFound)
+	if value, ok := v.value(key); ok && value != "" {
+		return value, nil
 	}
-	return value, nil
+	return "", fmt.Errorf("%s: key %q: %w", s, key, ErrNotFound)
 }
 
-func (s *Store) read(ctx context.Context) (*configMap, error) {
+func (s *Store) readObject(ctx context.Context, name string) (*configMap, error) {
 	var cm configMap
-	if err := s.client.Get(ctx, kubeclient.ConfigMaps, s.Name(), &cm); err != nil {
-		return nil, s.translate("get", err)
+	if err := s.client.Get(ctx, kubeclient.ConfigMaps, name, &cm); err != nil {
+		return nil, s.translate("get", name, err)
 	}
 	return &cm, nil
 }
@@ -58,7 +58,7 @@ func (s *Store) read(ctx context.Context) (*configMap, error) {
 func (s *Store) readRetrying(ctx context.Context) (*configMap, error) {
 	var retry kubeclient.Backoff
 	for {
-		cm, err := s.read(ctx)
+		cm, err := s.readObject(ctx, s.Name())
 		if err == nil || !retryable(err) {
 			return cm, err
 		}

@@ -11,6 +11,22 @@
 // It does not create the ConfigMap (`tandem up` does, so that no pod needs the right to), does not know whether an
 // endpoint answers, and holds no lease: a publisher withdraws what it published.
 //
+// # Incarnations
+//
+// A run that starts again as a whole is another incarnation of it ([Config.Incarnation], [Store.Reset]). Readers never
+// see what an older one wrote, and its writers are refused. What names no incarnation, such as what NeMo-RL's class
+// writes, counts as written by the current one.
+//
+// # Shards
+//
+// Hundreds of writers of one object collapse, whatever they do. So above 16 publishers endpoints are written to shards
+// (ConfigMaps of the same form, [Config.ShardNames]), each key and each member of a list to one of them, and a [Folder]
+// carries them into the run's ConfigMap in batches. Readers know only that one. Failures are written there directly.
+//
+// Somebody who knows nothing of shards (people, NeMo-RL's class) writes to the run's ConfigMap. A plain value written
+// there stays as it is and hides what the shards hold, until it is deleted; a list there is joined with the members of
+// the shards, and either side can take back only its own.
+//
 //	store, err := registry.New(registry.Config{Run: "qwen3", Namespace: "train"}, restConfig)
 //	err = store.Set(ctx, "gym_head_server", "http://10.0.0.7:9090")
 //	err = store.Join(ctx, "vllm_base_urls", "http://10.0.0.8:8000/v1")
@@ -20,6 +36,8 @@ package registry
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/client-go/rest"
 
@@ -35,16 +53,17 @@ const (
 	SchemaAnnotation = "tandem.dev/schema"
 	// Schema is the version of the annotations.
 	Schema = "1"
-	// PublisherAnnotation, with a key appended, holds who wrote the key: "pod/uid", or for a list a JSON object from
-	// member to "pod/uid".
+	// PublisherAnnotation, with a key appended, holds who wrote the key: "pod/uid@incarnation#fingerprint" of a plain
+	// value, and for a list a JSON object from member to "pod/uid@incarnation". The incarnation may be missing.
 	PublisherAnnotation = "tandem.dev/publisher."
 )
 
 // Store reads and writes the registry of one run. It is safe for concurrent use.
 type Store struct {
-	cfg    Config
-	client *kubeclient.Client
-	feed   feed
+	cfg     Config
+	client  *kubeclient.Client
+	feed    feed
+	objects objects
 }
 
 // New makes the store of cfg.Run. It sends no request.
@@ -64,8 +83,10 @@ func New(cfg Config, restConfig *rest.Config) (*Store, error) {
 // Name is the name of the run's ConfigMap.
 func (s *Store) Name() string { return s.cfg.Name() }
 
-func (s *Store) String() string {
-	return fmt.Sprintf("configmap %s/%s", s.cfg.Namespace, s.Name())
+func (s *Store) String() string { return s.cfg.describe(s.Name()) }
+
+func (c Config) describe(object string) string {
+	return fmt.Sprintf("configmap %s/%s", c.Namespace, object)
 }
 
 // Endpoint is one key of the registry.
@@ -74,4 +95,15 @@ type Endpoint struct {
 	Value string `json:"value"`
 	// Publishers names the pods ("pod/uid") that wrote the key, as far as they said so.
 	Publishers []string `json:"publishers,omitempty"`
+}
+
+// endpoints is all that the reader sees, sorted by key.
+func (v view) endpoints() []Endpoint {
+	list := make([]Endpoint, 0, len(v.Data))
+	for _, key := range slices.Sorted(maps.Keys(v.Data)) {
+		if value, ok := v.value(key); ok {
+			list = append(list, Endpoint{Key: key, Value: value, Publishers: v.publishers(key)})
+		}
+	}
+	return list
 }

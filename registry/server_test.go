@@ -109,8 +109,8 @@ func testBytes(t *testing.T, s *server) {
 	}, cm.Data)
 	require.Equal(t, map[string]string{
 		"tandem.dev/schema":                          "1",
-		"tandem.dev/publisher.gym_head_server":       "head-0/uid-of-head-0",
-		"tandem.dev/publisher.generation_world_size": "head-0/uid-of-head-0",
+		"tandem.dev/publisher.gym_head_server":       "head-0/uid-of-head-0#Vzs0ZVkv",
+		"tandem.dev/publisher.generation_world_size": "head-0/uid-of-head-0#LGJCMs3S",
 		"tandem.dev/publisher.vllm_base_urls":        `{"http://10.0.0.2:8000/v1":"head-0/uid-of-head-0","http://10.0.0.3:8000/v1":"head-0/uid-of-head-0"}`,
 	}, cm.Annotations)
 }
@@ -324,7 +324,7 @@ func testFull(t *testing.T, s *server) {
 	require.NoError(t, store.Set(t.Context(), "a", strings.Repeat("x", maxData-10)))
 	err := store.Set(t.Context(), "b", strings.Repeat("x", 11))
 	require.ErrorIs(t, err, ErrFull)
-	require.ErrorContains(t, err, "1 more than a ConfigMap may")
+	require.ErrorContains(t, err, "registry full: data: 10 bytes are left, 11 are needed")
 	require.Equal(t, 1, seen.Of("PATCH"))
 	require.NoError(t, store.Set(t.Context(), "b", strings.Repeat("x", 10)), "the API server draws the same line")
 }

@@ -47,9 +47,9 @@ func (s *Store) wait(ctx context.Context, key string) (string, error) {
 func (s *Store) see(level *kubeclient.Level[configMap], key string) (string, error) {
 	switch {
 	case level.Err != nil:
-		return "", s.translate("watch", level.Err)
+		return "", s.translate("watch", s.Name(), level.Err)
 	case len(level.Items) == 0:
-		return "", fmt.Errorf("%s: %w: `tandem up` creates it", s, ErrNotFound)
+		return "", s.missing(s.Name())
 	default:
 		return s.lookup(&level.Items[0], key)
 	}

@@ -58,6 +58,7 @@ func New(cfg *rest.Config, namespace string) (*Client, error) {
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	c.ContentType, c.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	c.QPS = -1 // callers back off by themselves, with jitter
+	c.DisableCompression = true
 	client, err := rest.UnversionedRESTClientFor(c)
 	if err != nil {
 		return nil, fmt.Errorf("client for %s: %w", cfg.Host, err)
@@ -70,14 +71,14 @@ func (c *Client) Get(ctx context.Context, r Resource, name string, into any) err
 	return c.do(ctx, c.request("GET", r, name), into)
 }
 
-// MergePatch applies a JSON merge patch (RFC 7386).
-func (c *Client) MergePatch(ctx context.Context, r Resource, name string, patch any) error {
+// MergePatch applies a JSON merge patch (RFC 7386) and reads the object that results; into may be nil.
+func (c *Client) MergePatch(ctx context.Context, r Resource, name string, patch, into any) error {
 	body, err := json.Marshal(patch)
 	if err != nil {
 		return err
 	}
 	req := c.request("PATCH", r, name).SetHeader("Content-Type", string(types.MergePatchType)).Body(body)
-	return c.do(ctx, req, nil)
+	return c.do(ctx, req, into)
 }
 
 // Delete deletes an object in the background. With a uid it deletes that very object or nothing (a conflict error).
