@@ -71,7 +71,7 @@ func podFailure(pod corev1.Pod) (string, time.Time) {
 		if end == nil || end.ExitCode == 0 || isSidecar(pod, status.Name) {
 			continue
 		}
-		text := fmt.Sprintf("container %s exited %d (%s)", status.Name, end.ExitCode, end.Reason)
+		text := fmt.Sprintf("container %s ended with exit code %d (%s)", status.Name, end.ExitCode, end.Reason)
 		if strings.HasPrefix(status.Name, "wait-for-") && end.ExitCode == deadlineCode {
 			text += ", what it waits for did not answer within startupGrace"
 		}

@@ -30,7 +30,7 @@ func TestAReasonNamesThePodThatFailedFirst(t *testing.T) {
 		failedPod("b", "workers", 20, "ray", 143),
 		failedPod("a", "head", 10, "ray", 137),
 	}}
-	require.Equal(t, "jobset failed; gym-head pod a: container ray exited 137 (Error); gym-workers pod b: container ray exited 143 (Error)",
+	require.Equal(t, "jobset failed; gym-head pod a: container ray ended with exit code 137 (Error); gym-workers pod b: container ray ended with exit code 143 (Error)",
 		s.failure("jobset failed"))
 }
 
@@ -65,7 +65,7 @@ func TestPodFailures(t *testing.T) {
 		pod  corev1.Pod
 		want []string
 	}{
-		{"a wait that ran out of time says so", failedPod("w", "driver", 1, "wait-for-head", 3), []string{"driver pod w: container wait-for-head exited 3 (Error), what it waits for did not answer within startupGrace"}},
+		{"a wait that ran out of time says so", failedPod("w", "driver", 1, "wait-for-head", 3), []string{"driver pod w: container wait-for-head ended with exit code 3 (Error), what it waits for did not answer within startupGrace"}},
 		{"an evicted pod has no exit code but a reason", evicted, []string{"gym-head pod e: Evicted: the node was low on memory"}},
 		{"a sidecar's exit is not what failed", failedPod("s", "head", 1, "registry", 2), []string{"gym-head pod s: failed"}},
 		{"a pod that runs has not failed", running, []string{}},

@@ -103,7 +103,7 @@ func jobSetFails(t *testing.T, c *cluster) {
 	status, err := w.end()
 	require.NoError(t, err)
 	require.Equal(t, launch.Failed, status.Phase)
-	require.Equal(t, "jobset failed; gym-head pod x: container ray exited 137 (Error)", status.Reason)
+	require.Equal(t, "jobset failed; gym-head pod x: container ray ended with exit code 137 (Error)", status.Reason)
 }
 
 func jobSetDeleted(t *testing.T, c *cluster) {
@@ -155,7 +155,7 @@ func driverFails(t *testing.T, c *cluster) {
 	c.endDriver(run, batchv1.JobFailed, "Job has reached the specified backoff limit")
 	status := c.status(run)
 	require.Equal(t, launch.Failed, status.Phase)
-	require.Equal(t, "Job has reached the specified backoff limit; driver pod d: container driver exited 1 (Error)", status.Reason)
+	require.Equal(t, "Job has reached the specified backoff limit; driver pod d: container driver ended with exit code 1 (Error)", status.Reason)
 }
 
 func endedIsRefused(t *testing.T, c *cluster) {

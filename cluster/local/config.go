@@ -18,6 +18,7 @@ const (
 	fakePodCIDR = "198.18.128.0/17" // pods of simulated nodes
 	serviceCIDR = "198.19.0.0/17"
 	serviceAPI  = "198.19.0.1" // the kubernetes Service: the first of the range
+	nodeCIDR    = "198.19.128.0/17"
 	nodeAddress = "198.19.255.1"
 	fakeNodeIP  = "198.19.255.2"
 	nodeName    = "node-0"

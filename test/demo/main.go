@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		player.Kubectl, player.Env = cluster.Kubectl, cluster.Env
 	}
 	var results []scenario.Result
-	for _, s := range scenario.All(*examples) {
+	for _, s := range scenario.Demo(*examples) {
 		fmt.Fprintf(stdout, "\n=== %s: %s on the %s backend must end %s\n", s.Name, s.File, s.Backend, s.Expected())
 		results = append(results, player.Play(ctx, s))
 	}

@@ -51,14 +51,34 @@ func player(t *testing.T) scenario.Player {
 	}
 }
 
-func TestEveryScenarioOfTheDemoHolds(t *testing.T) {
-	for _, s := range scenario.All(examples) {
-		t.Run(s.Name, func(t *testing.T) {
-			result := player(t).Play(t.Context(), s)
-			require.NoError(t, result.Err)
-		})
+func TestEveryScenarioOfTheDemoHolds(t *testing.T) { play(t, scenario.Demo(examples)) }
+
+func TestARunFailsAsAWholeAndSaysWhy(t *testing.T) { play(t, scenario.Faults(examples)) }
+
+func play(t *testing.T, scenarios []scenario.Scenario) {
+	t.Helper()
+	for _, s := range scenarios {
+		t.Run(s.Name, func(t *testing.T) { require.NoError(t, player(t).Play(t.Context(), s).Err) })
 	}
+	requireNothingDropped(t)
+}
+
+func requireNothingDropped(t *testing.T) {
+	t.Helper()
 	dropped, err := cluster.Dropped(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, dropped, "packets for the cluster's addresses that nobody in it answered for")
+}
+
+func TestRunsSideBySideDoNotMeet(t *testing.T) {
+	t.Run("all at once", func(t *testing.T) {
+		for _, s := range scenario.Demo(examples) {
+			s.Name += "-beside"
+			t.Run(s.Name, func(t *testing.T) {
+				t.Parallel()
+				require.NoError(t, player(t).Play(t.Context(), s).Err)
+			})
+		}
+	})
+	requireNothingDropped(t)
 }

@@ -34,34 +34,34 @@ func (p Player) status(ctx context.Context, name string) (runStatus, error) {
 	return s, nil
 }
 
-// killGym waits until both endpoints are exchanged and the driver works, then kills the Gym server as the kernel does when
-// memory runs out: with SIGKILL, which it cannot answer.
-func (p Player) killGym(ctx context.Context, s Scenario, ended <-chan error) error {
-	err := eventually(ctx, "both endpoints are published", func() error {
+// kill waits until both endpoints are exchanged and the driver works, then kills a process as the kernel does when memory
+// runs out: with SIGKILL, which it cannot answer.
+func (p Player) kill(ctx context.Context, s Scenario, ended <-chan error) error {
+	err := eventually(ctx, "both endpoints are published and the driver runs", func() error {
 		select {
 		case err := <-ended:
-			return stop{fmt.Errorf("the run ended before its Gym server could be killed: %w", err)}
+			return stop{fmt.Errorf("the run ended before %s could be killed: %w", s.Kill.Name, err)}
 		default:
 		}
 		status, err := p.status(ctx, s.Name)
 		if err != nil {
 			return err
 		}
-		if status.Endpoints["gym_head_server"] == "" || status.Endpoints["vllm_base_urls"] == "" {
-			return fmt.Errorf("endpoints are %v", status.Endpoints)
+		if status.Phase != "Running" || status.Endpoints["gym_head_server"] == "" || status.Endpoints["vllm_base_urls"] == "" {
+			return fmt.Errorf("the run is %s, its endpoints are %v", status.Phase, status.Endpoints)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	pod, err := p.quiet(ctx, p.Kubectl, "get", "pods", "-o", "name",
-		"-l", "tandem.dev/run="+s.Name+",tandem.dev/cluster=gym,tandem.dev/group=head")
+	pod, err := p.quiet(ctx, p.Kubectl, "get", "pods", "-o", "name", "-l",
+		fmt.Sprintf("tandem.dev/run=%s,tandem.dev/cluster=%s,tandem.dev/group=%s", s.Name, s.Kill.Cluster, s.Kill.Group))
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Out, "killing the Gym server in %s", pod)
-	_, err = p.quiet(ctx, p.Kubectl, "exec", strings.TrimSpace(pod), "-c", "ray", "--", "sh", "-c", "kill -9 $(pidof gym-server)")
+	fmt.Fprintf(p.Out, "killing %s in %s", s.Kill.Name, pod)
+	_, err = p.quiet(ctx, p.Kubectl, "exec", strings.TrimSpace(pod), "-c", "ray", "--", "sh", "-c", "kill -9 $(pidof "+s.Kill.Name+")")
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
 
@@ -16,10 +17,22 @@ import (
 type Scenario struct {
 	Name    string // of the run
 	Backend string
-	File    string // the Run file that it is made from
-	// KillGym kills the Gym server in the middle of the run, which must then fail as a whole.
-	KillGym bool
+	File    string   // the Run file that it is made from
+	Driver  []string // the driver's command; default that of the file
+	// Kill is a process to kill in the middle of the run, which must then fail as a whole.
+	Kill *Process
+	// Reason is what the reason of the failure must say; a scenario without one must succeed.
+	Reason string
 }
+
+// Process is one of a run's processes, by the group of pods that it runs in.
+type Process struct{ Cluster, Group, Name string }
+
+// gymServer is what the demo kills, and endless a driver that is still at work then.
+var (
+	gymServer = &Process{Cluster: "gym", Group: "head", Name: "gym-server"}
+	endless   = []string{"grpo", "--steps", "1000", "--step-time", "200ms"}
+)
 
 // Result is what became of a scenario. Err says what did not hold.
 type Result struct {
@@ -32,20 +45,41 @@ type Result struct {
 
 // Expected is the phase that the scenario must end in.
 func (s Scenario) Expected() string {
-	if s.KillGym {
+	if s.Reason != "" {
 		return "Failed"
 	}
 	return "Succeeded"
 }
 
-// All are the scenarios of the demo: each backend once to success and once with a killed Gym server.
-func All(examples string) []Scenario {
+// Demo are the scenarios of the demo: each backend once to success and once with a killed Gym server.
+func Demo(examples string) []Scenario {
+	return onBothBackends(examples,
+		Scenario{Name: "success"},
+		Scenario{Name: "gymkill", Driver: endless, Kill: gymServer, Reason: "gym-server ended with exit code 137"})
+}
+
+// Faults are further ways for a run to fail, which the tests play too.
+func Faults(examples string) []Scenario {
+	return onBothBackends(examples,
+		Scenario{Name: "driver", Driver: []string{"grpo", "--steps", "3", "--fail-at-step", "2"}, Reason: "exit code 7"},
+		Scenario{
+			Name: "vllm", Driver: endless, Kill: &Process{Cluster: "rl", Group: "gpu-workers", Name: "vllm-server"},
+			Reason: "vllm-server ended with exit code 137",
+		},
+		Scenario{
+			Name: "head", Driver: endless, Kill: &Process{Cluster: "rl", Group: "head", Name: "ray"},
+			Reason: "ray start ended with exit code 137",
+		})
+}
+
+// onBothBackends makes each scenario one of the JobSet example and one of the RayCluster example.
+func onBothBackends(examples string, scenarios ...Scenario) []Scenario {
 	var list []Scenario
 	for _, backend := range []string{"jobset", "raycluster"} {
-		file := examples + "/disagg-" + backend + ".yaml"
-		list = append(list,
-			Scenario{Name: backend + "-success", Backend: backend, File: file},
-			Scenario{Name: backend + "-gymkill", Backend: backend, File: file, KillGym: true})
+		for _, s := range scenarios {
+			s.Name, s.Backend, s.File = backend+"-"+s.Name, backend, examples+"/disagg-"+backend+".yaml"
+			list = append(list, s)
+		}
 	}
 	return list
 }
@@ -112,9 +146,9 @@ func (p Player) play(ctx context.Context, s Scenario, result *Result) error {
 
 // checkEnd looks at what only this kind of end has: the driver's talk with both clusters, or the reason.
 func (p Player) checkEnd(ctx context.Context, s Scenario, status runStatus) error {
-	if s.KillGym {
-		if !strings.Contains(status.Reason, "gym") {
-			return fmt.Errorf("the reason does not name what failed: %q", status.Reason)
+	if s.Reason != "" {
+		if !strings.Contains(status.Reason, s.Reason) {
+			return fmt.Errorf("the reason is %q, and does not say %q", status.Reason, s.Reason)
 		}
 		return nil
 	}
@@ -130,13 +164,9 @@ func (p Player) checkEnd(ctx context.Context, s Scenario, status runStatus) erro
 	return nil
 }
 
-// followToEnd runs `tandem up --wait`, kills the Gym server on the way where the scenario says so, and checks that
-// the exit code tells the run's end.
+// followToEnd runs `tandem up --wait`, kills a process on the way where the scenario says so, and checks that the
+// exit code tells the run's end.
 func (p Player) followToEnd(ctx context.Context, s Scenario, file string) error {
-	if !s.KillGym {
-		_, err := p.run(ctx, file, p.Tandem, "up", "-f", "-", "--wait")
-		return err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)
@@ -144,21 +174,27 @@ func (p Player) followToEnd(ctx context.Context, s Scenario, file string) error 
 		_, err := p.run(ctx, file, p.Tandem, "up", "-f", "-", "--wait")
 		ended <- err
 	}()
-	if err := p.killGym(ctx, s, ended); err != nil {
-		return err
+	if s.Kill != nil {
+		if err := p.kill(ctx, s, ended); err != nil {
+			return err
+		}
 	}
 	select {
 	case err := <-ended:
-		if code := exitCode(err); code != 1 {
-			return fmt.Errorf("`tandem up --wait` of a run that fails must exit 1, not %d: %w", code, err)
+		want := 0
+		if s.Reason != "" {
+			want = 1
+		}
+		if code := exitCode(err); code != want {
+			return fmt.Errorf("`tandem up --wait` must exit %d, not %d: %w", want, code, err)
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("the run did not end after its Gym server was killed: %w", ctx.Err())
+		return fmt.Errorf("the run did not end: %w", ctx.Err())
 	}
 }
 
-// runFile is the example under the scenario's name; a driver whose run is to be interrupted takes its time.
+// runFile is the example under the scenario's name and with its driver.
 func (s Scenario) runFile() (string, error) {
 	data, err := os.ReadFile(s.File)
 	if err != nil {
@@ -168,10 +204,21 @@ func (s Scenario) runFile() (string, error) {
 	if err := yaml.Unmarshal(data, &run); err != nil {
 		return "", fmt.Errorf("%s: %w", s.File, err)
 	}
-	run["metadata"].(map[string]any)["name"] = s.Name
-	if s.KillGym {
-		driver := run["spec"].(map[string]any)["driver"].(map[string]any)
-		driver["command"] = []string{"grpo", "--steps", "1000", "--step-time", "200ms"}
+	set := func(value any, path ...string) {
+		if err == nil {
+			err = unstructured.SetNestedField(run, value, path...)
+		}
+	}
+	set(s.Name, "metadata", "name")
+	if s.Driver != nil {
+		command := make([]any, len(s.Driver))
+		for i, word := range s.Driver {
+			command[i] = word
+		}
+		set(command, "spec", "driver", "command")
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", s.File, err)
 	}
 	out, err := yaml.Marshal(run)
 	return string(out), err

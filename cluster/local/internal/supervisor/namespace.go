@@ -27,6 +27,8 @@ type Namespace struct {
 	Address string `json:"address"`
 	// CIDR holds all addresses of the instance. What is sent to one that nobody answers for is dropped and counted.
 	CIDR string `json:"cidr"`
+	// Pods are the ranges of pods and nodes. One that is not there (any more) is unreachable at once.
+	Pods []string `json:"pods"`
 	// APIServer is the host:port that connections from the host's loopback are forwarded to.
 	APIServer string `json:"apiServer"`
 	// Sysctls are settings of the kernel, as paths below /proc/sys, that belong to the whole machine. The processes
@@ -136,6 +138,13 @@ func (n Namespace) network(ctx context.Context) error {
 	}
 	if err := n.guard().Install(ctx); err != nil {
 		return err
+	}
+	// The last words to a pod that is gone (a FIN, a retransmission) end here; each pod that is there has a route of
+	// its own, which is more specific.
+	for _, cidr := range n.Pods {
+		if err := command(ctx, "ip route add unreachable "+cidr); err != nil {
+			return err
+		}
 	}
 	// A Service address must have a route before kube-proxy's rules rewrite it.
 	if err := command(ctx, "ip route add default dev "+uplink); err != nil {
