@@ -53,4 +53,3 @@ func keysAfter(have map[string]string, change map[string]*string) int {
 	}
 	return size
 }
-

@@ -83,7 +83,7 @@ func superviseCommand(c Config, programs string) (*exec.Cmd, error) {
 	}
 	spec, err := json.Marshal(supervisor.Namespace{
 		State: c.dir(), Programs: programs, Node: nodeName, Address: nodeAddress, CIDR: addresses,
-		Pods: []string{podCIDR, fakePodCIDR, nodeCIDR},
+		Pods:      []string{podCIDR, fakePodCIDR, nodeCIDR},
 		APIServer: nodeAddress + ":6443", Sysctls: kubeletSysctls,
 	})
 	if err != nil {
