@@ -204,11 +204,16 @@ func TestStartWithoutBlockReturnsOnceTheNodeListens(t *testing.T) {
 	stopNode(t, "http://127.0.0.1:"+dashboard)
 }
 
-// stopNode ends a head that runs in the background, by a job that does.
+// stopNode ends a head that runs in the background, whose process a job of it can tell.
 func stopNode(t *testing.T, dashboard string) {
 	t.Helper()
-	client := jobClient{base: dashboard, id: "stop"}
-	require.NoError(t, client.submit(t.Context(), []string{"/bin/sh", "-c", "kill -TERM $PPID"}))
+	code, text := run(t, "ray", "job", "submit", "--address", dashboard, "--submission-id", "who", "--", "/bin/sh", "-c", "echo head=$PPID.")
+	require.Equal(t, 0, code, text)
+	_, after, _ := strings.Cut(text, "head=")
+	number, _, _ := strings.Cut(after, ".")
+	pid, err := strconv.Atoi(number)
+	require.NoError(t, err, text)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
 	eventually(t, "the head ends", func() bool {
 		_, _, err := fetch(t.Context(), dashboard+"/api/version")
 		return err != nil
