@@ -9,6 +9,8 @@ type configMap struct {
 		Annotations     map[string]string `json:"annotations"`
 	} `json:"metadata"`
 	Data map[string]string `json:"data"`
+
+	folded *folded // once read; see prepare
 }
 
 // edit is a change to one key: what a merge patch says, so nil removes.

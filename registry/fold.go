@@ -21,7 +21,7 @@ type fold struct {
 func newFold(run *configMap, shards []*configMap, home func(key string) int, gone map[string]bool) *fold {
 	return &fold{
 		run: run, was: run.readFolded(), shards: shards, home: home, gone: gone,
-		now:  folded{run.incarnation(), map[string]string{}, map[string][]string{}},
+		now:  folded{run.incarnation(), map[string]string{}, map[string]map[string]bool{}},
 		edit: edit{map[string]*string{}, map[string]*string{}},
 	}
 }
@@ -56,7 +56,7 @@ func (f *fold) wanted() map[string][]found {
 		if shard == nil {
 			continue
 		}
-		v := view{shard, f.run.incarnation(), f.run.incarnation(), folded{}}
+		v := view{configMap: shard, wants: f.run.incarnation(), unnamed: f.run.incarnation(), gone: f.gone}
 		for key := range shard.Data {
 			if value, ok := v.value(key); ok && key != ErrorKey {
 				wanted[key] = append(wanted[key], found{i, value})
@@ -108,7 +108,7 @@ func (f *fold) value(key, value string) {
 		f.skip = append(f.skip, key)
 		return
 	}
-	f.now.Values[key] = fingerprint(value)
+	f.now.values[key] = fingerprint(value)
 	f.set(key, value)
 }
 
@@ -119,23 +119,24 @@ func (f *fold) list(key string, members []string) {
 		f.skip = append(f.skip, key)
 		return
 	}
-	direct := slices.DeleteFunc(have, func(m string) bool { return f.was.hasMember(key, m) })
-	prints := []string{}
-	for _, member := range members {
-		if !slices.Contains(direct, member) {
-			prints = append(prints, fingerprint(member))
-		}
-	}
 	if !f.complete() {
-		kept := f.foldedMembers(key)
-		members = append(members, kept...)
-		for _, member := range kept {
-			prints = append(prints, fingerprint(member))
-		}
+		members = append(members, f.foldedMembers(key)...)
 	}
-	slices.Sort(prints)
-	f.now.Lists[key] = slices.Compact(prints)
+	direct := slices.DeleteFunc(have, func(m string) bool { return f.was.hasMember(key, m) })
+	f.now.lists[key] = prints(members, direct)
 	f.setMembers(key, append(members, direct...))
+}
+
+// prints are the fingerprints of members without those that were joined directly.
+func prints(members, direct []string) map[string]bool {
+	set := make(map[string]bool, len(members))
+	for _, member := range members {
+		set[fingerprint(member)] = true
+	}
+	for _, member := range direct {
+		delete(set, fingerprint(member))
+	}
+	return set
 }
 
 // foldedMembers are those that an earlier fold put there.
@@ -170,10 +171,10 @@ func (f *fold) drop(key string) {
 }
 
 func (f *fold) keep(key string) {
-	if prints, isList := f.was.Lists[key]; isList {
-		f.now.Lists[key] = prints
+	if f.was.isList(key) {
+		f.now.lists[key] = f.was.lists[key]
 	} else {
-		f.now.Values[key] = f.was.Values[key]
+		f.now.values[key] = f.was.values[key]
 	}
 }
 

@@ -22,12 +22,14 @@ import (
 // next. It works on levels, so one that starts anew ends at the same result. Keys and members that somebody wrote
 // directly to the run's ConfigMap stay; see the package comment.
 type Folder struct {
-	store  *Store
-	shards []*configMap // guarded by mu
-	run    *configMap   // guarded by mu: the newest that is known
-	mu     sync.Mutex
-	dirty  chan struct{} // holds one token when something is new
-	said   []string      // keys about which it has complained
+	store     *Store
+	lookAgain time.Duration
+	shards    []*configMap // guarded by mu
+	run       *configMap   // guarded by mu: the newest that is known
+	mu        sync.Mutex
+	dirty     chan struct{}   // holds one token when something is new
+	said      []string        // keys about which it has complained
+	gone      map[string]bool // guarded by mu: publishers whose pod is gone
 }
 
 // NewFolder makes the folder of cfg.Shards shards. It sends no request.
@@ -39,7 +41,9 @@ func NewFolder(cfg Config, restConfig *rest.Config) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Folder{store: store, shards: make([]*configMap, cfg.Shards), dirty: make(chan struct{}, 1)}, nil
+	return &Folder{
+		store: store, shards: make([]*configMap, cfg.Shards), dirty: make(chan struct{}, 1), lookAgain: lookAgain,
+	}, nil
 }
 
 // Run folds until ctx ends.
@@ -50,6 +54,9 @@ func (f *Folder) Run(ctx context.Context) error {
 		group.Go(f.follow(ctx, f.store.cfg.ShardName(i), func(cm *configMap) { f.shards[i] = cm }))
 	}
 	group.Go(func() error { return f.foldWhile(ctx) })
+	if f.store.cfg.Pods != nil {
+		group.Go(func() error { return f.lookForGone(ctx) })
+	}
 	return group.Wait()
 }
 
@@ -123,15 +130,52 @@ func (f *Folder) foldWhile(ctx context.Context) error {
 	}
 }
 
+// lookForGone notices publishers that went without a farewell.
+func (f *Folder) lookForGone(ctx context.Context) error {
+	ticker := time.NewTicker(f.lookAgain)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		gone := f.store.cfg.goneAmong(ctx, f.publishers())
+		f.mu.Lock()
+		if len(gone) != len(f.gone) {
+			f.wake()
+		}
+		f.gone = gone
+		f.mu.Unlock()
+	}
+}
+
+// publishers are all that wrote to the shards.
+func (f *Folder) publishers() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []string
+	for _, shard := range f.shards {
+		if shard == nil {
+			continue
+		}
+		for key := range shard.Data {
+			all = append(all, shard.publishers(key)...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // once writes what is new, if anything is.
 func (f *Folder) once(ctx context.Context) error {
 	f.mu.Lock()
-	run, shards := f.run, slices.Clone(f.shards)
+	run, shards, gone := f.run, slices.Clone(f.shards), f.gone
 	f.mu.Unlock()
 	if run == nil || run.Metadata.ResourceVersion == "" {
 		return nil // not there: its watch tells when it is
 	}
-	fold := newFold(run, shards, f.home, nil)
+	fold := newFold(run, shards, f.home, gone)
 	e := fold.decide()
 	f.complain(ctx, fold.skip)
 	if !e.changes(run) {

@@ -37,12 +37,13 @@ type view struct {
 	*configMap
 	wants   string // empty: everything
 	unnamed string // the incarnation of what carries none; empty: any
+	gone    map[string]bool // publishers whose pod is gone
 	folded  folded
 }
 
 func (c *configMap) seenBy(incarnation string) view {
 	current := c.incarnation()
-	return view{c, cmp.Or(incarnation, current), current, c.readFolded()}
+	return view{configMap: c, wants: cmp.Or(incarnation, current), unnamed: current, folded: c.readFolded()}
 }
 
 // value is what the reader sees under key: never anything of another incarnation. A list loses the members of others.
@@ -81,26 +82,27 @@ func (v view) list(key, value string, authors map[string]author) (string, bool) 
 // shows tells whether the reader sees what a wrote.
 func (v view) shows(a author) bool {
 	by := cmp.Or(a.incarnation, v.unnamed)
-	return v.wants == "" || by == "" || by == v.wants
+	return (v.wants == "" || by == "" || by == v.wants) && !v.gone[a.publisher]
 }
 
 func (v view) authorOf(key, value string) author {
 	if v.folded.hasValue(key, value) {
-		return author{incarnation: v.folded.Incarnation}
+		return author{incarnation: v.folded.incarnation}
 	}
 	return v.valueAuthor(key)
 }
 
 func (v view) memberAuthor(key, member string, authors map[string]author) author {
 	if v.folded.hasMember(key, member) {
-		return author{incarnation: v.folded.Incarnation}
+		return author{incarnation: v.folded.incarnation}
 	}
 	return authors[member]
 }
 
-// failure is the run's error as the reader sees it, or nil.
+// failure is the run's error as the reader sees it, or nil. It outlives the pod that reported it.
 func (v view) failure() error {
-	if message, _ := v.value(ErrorKey); message != "" {
+	v.gone = nil
+	if message, ok := v.value(ErrorKey); ok && message != "" {
 		return &FailedError{Message: message}
 	}
 	return nil
@@ -129,7 +131,7 @@ func (s *Store) Reset(ctx context.Context, incarnation string) error {
 // reset is the edit that leaves only what incarnation wrote. What carries no incarnation was written by the one that was
 // current until now, if any.
 func (c *configMap) reset(incarnation string) edit {
-	v := view{c, incarnation, cmp.Or(c.incarnation(), "none"+incarnationMark), c.readFolded()}
+	v := view{configMap: c, wants: incarnation, unnamed: cmp.Or(c.incarnation(), "none"+incarnationMark), folded: c.readFolded()}
 	e := edit{data: map[string]*string{}, annotations: map[string]*string{IncarnationAnnotation: &incarnation}}
 	for key, value := range c.Data {
 		kept, ok := v.value(key)
@@ -140,7 +142,7 @@ func (c *configMap) reset(incarnation string) edit {
 			e.data[key], e.annotations[publisherAnnotation(key)] = &kept, c.notesWithin(key, kept)
 		}
 	}
-	if v.folded.Incarnation != incarnation {
+	if v.folded.incarnation != incarnation {
 		e.annotations[FoldedAnnotation] = nil
 	}
 	return e

@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/tandem-rl/tandem/internal/kubeclient"
 )
@@ -16,7 +18,7 @@ func (s *Store) GetNow(ctx context.Context, key string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("get %q: %w", key, err)
 	}
-	value, err := s.lookup(cm, key)
+	value, err := s.lookup(ctx, cm, key)
 	if err != nil {
 		return "", fmt.Errorf("get %q: %w", key, err)
 	}
@@ -29,12 +31,12 @@ func (s *Store) List(ctx context.Context) ([]Endpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
-	return cm.seenBy(s.cfg.Incarnation).endpoints(), nil
+	return s.see(ctx, cm, slices.Collect(maps.Keys(cm.Data))...).endpoints(), nil
 }
 
 // lookup is what a reader of key learns from cm.
-func (s *Store) lookup(cm *configMap, key string) (string, error) {
-	v := cm.seenBy(s.cfg.Incarnation)
+func (s *Store) lookup(ctx context.Context, cm *configMap, key string) (string, error) {
+	v := s.see(ctx, cm, key)
 	if key != ErrorKey {
 		if err := v.failure(); err != nil {
 			return "", fmt.Errorf("%s: %w", s, err)

@@ -101,7 +101,11 @@ type Endpoint struct {
 func (v view) endpoints() []Endpoint {
 	list := make([]Endpoint, 0, len(v.Data))
 	for _, key := range slices.Sorted(maps.Keys(v.Data)) {
-		if value, ok := v.value(key); ok {
+		value, ok := v.value(key)
+		if key == ErrorKey {
+			ok = v.failure() != nil
+		}
+		if ok {
 			list = append(list, Endpoint{Key: key, Value: value, Publishers: v.publishers(key)})
 		}
 	}

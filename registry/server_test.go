@@ -40,6 +40,17 @@ func TestAgainstAPIServer(t *testing.T) {
 		"no ConfigMap says who makes it":                          testNotFound,
 		"what NeMo-RL's class left behind is read and extended":   testPythonPeer,
 		"a write that does not fit is refused before it is sent":  testFull,
+		"R3 writers conflict without losing and without a count":  testConflicts,
+		"R7 an older incarnation neither writes nor is read":      testIncarnations,
+		"R13 what a pod that is gone published is ignored":        testGone,
+		"a second write takes one request":                        testOneRequest,
+		"a token that was rotated is read again":                  testToken,
+		"429 is honoured for as long as the server asks":          testRetryAfter,
+		"a watch tells every change once":                         testWatch,
+		"shards are folded into the one ConfigMap":                testFolder,
+		"a folder that starts anew ends at the same":              testFolderAnew,
+		"a folder learns of publishers that are gone":             testFolderGone,
+		"a reset reaches the shards":                              testResetShards,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,7 +29,7 @@ func (s *Store) wait(ctx context.Context, key string) (string, error) {
 	for {
 		now, changed := s.feed.now()
 		if now != nil {
-			value, err := s.see(now, key)
+			value, err := s.learn(ctx, now, key)
 			if err == nil || errors.Is(err, ErrFailed) || errors.Is(err, ErrForbidden) {
 				return value, err
 			}
@@ -43,18 +43,24 @@ func (s *Store) wait(ctx context.Context, key string) (string, error) {
 	}
 }
 
-// see is what a waiter for key learns from one level of the ConfigMap.
-func (s *Store) see(level *kubeclient.Level[configMap], key string) (string, error) {
+// learn is what a waiter for key learns from one level of the ConfigMap.
+func (s *Store) learn(ctx context.Context, level *kubeclient.Level[configMap], key string) (string, error) {
 	switch {
 	case level.Err != nil:
 		return "", s.translate("watch", s.Name(), level.Err)
 	case len(level.Items) == 0:
 		return "", s.missing(s.Name())
 	default:
-		return s.lookup(&level.Items[0], key)
+		return s.lookup(ctx, &level.Items[0], key)
 	}
 }
 
 func (s *Store) follow(ctx context.Context, on func(kubeclient.Level[configMap])) {
-	kubeclient.Follow(ctx, s.client, kubeclient.Query{Resource: kubeclient.ConfigMaps, Name: s.Name()}, on)
+	query := kubeclient.Query{Resource: kubeclient.ConfigMaps, Name: s.Name()}
+	kubeclient.Follow(ctx, s.client, query, func(level kubeclient.Level[configMap]) {
+		for i := range level.Items {
+			level.Items[i].prepare()
+		}
+		on(level)
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/tandem-rl/tandem/internal/kubeclient"
@@ -63,15 +64,15 @@ func (s *Store) seeAll(ctx context.Context, level *kubeclient.Level[configMap], 
 	if len(level.Items) == 0 {
 		return nil, s.missing(s.Name())
 	}
-	v := level.Items[0].seenBy(s.cfg.Incarnation)
-	if err := v.failure(); err != nil && !slices.Contains(keys, ErrorKey) {
+	cm := &level.Items[0]
+	if len(keys) == 0 {
+		keys = slices.Collect(maps.Keys(cm.Data))
+	}
+	v := s.see(ctx, cm, keys...)
+	if err := v.failure(); err != nil {
 		return nil, fmt.Errorf("%s: %w", s, err)
 	}
-	list := v.endpoints()
-	if len(keys) > 0 {
-		list = slices.DeleteFunc(list, func(e Endpoint) bool { return !slices.Contains(keys, e.Key) })
-	}
-	return list, nil
+	return slices.DeleteFunc(v.endpoints(), func(e Endpoint) bool { return !slices.Contains(keys, e.Key) }), nil
 }
 
 func (e Endpoint) equal(other Endpoint) bool {

@@ -7,8 +7,16 @@ import (
 	"slices"
 )
 
-// Set writes key. It is done when the value is there, whoever wrote it.
+// Set writes key. It is done when the value is there, whoever wrote it. The address of Gym's head server is written as
+// [NormalizeURL] gives it.
 func (s *Store) Set(ctx context.Context, key, value string) error {
+	if key == GymKey {
+		normal, err := NormalizeURL(value, DefaultGymPort)
+		if err != nil {
+			return fmt.Errorf("set %q: %s: %w", key, s, err)
+		}
+		value = normal
+	}
 	return s.change(ctx, s.to("set", key, ""), func(*configMap) (edit, error) {
 		return s.put(key, &value, valueNote(s.author(), value)), nil
 	})

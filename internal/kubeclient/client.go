@@ -1,8 +1,8 @@
 // Package kubeclient speaks to an API server about a few named objects, and stays small enough for a sidecar.
 //
 // It decodes JSON straight into the caller's own structs, so a binary carries neither a typed clientset nor the
-// generated API types (34 MiB of binary; this is a quarter of it). Authentication, token rotation and TLS are
-// client-go's (package rest).
+// generated API types (34 MiB of binary; this is a quarter of it). Authentication and TLS are client-go's (package
+// rest); a token from a file is read again after a 401.
 //
 // It promises: every request is bounded by ctx and by [RequestTimeout]; an error answers to the predicates of
 // apimachinery's api/errors; [Follow] reports levels, never single events. It does not retry a single call:
@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 )
 
 // RequestTimeout bounds one request other than a watch, so that a server that hangs is tried again.
@@ -59,11 +60,22 @@ func New(cfg *rest.Config, namespace string) (*Client, error) {
 	c.ContentType, c.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	c.QPS = -1 // callers back off by themselves, with jitter
 	c.DisableCompression = true
+	rereadToken(c)
 	client, err := rest.UnversionedRESTClientFor(c)
 	if err != nil {
 		return nil, fmt.Errorf("client for %s: %w", cfg.Host, err)
 	}
 	return &Client{rest: client, namespace: namespace}, nil
+}
+
+// rereadToken makes the client read a token file again as soon as the server refuses what was in it. By itself client-go
+// reads it once a minute.
+func rereadToken(cfg *rest.Config) {
+	if cfg.BearerTokenFile == "" {
+		return
+	}
+	cfg.Wrap(transport.ResettableTokenSourceWrapTransport(transport.NewCachedFileTokenSource(cfg.BearerTokenFile)))
+	cfg.BearerToken, cfg.BearerTokenFile = "", ""
 }
 
 // Get reads one object.
@@ -97,6 +109,34 @@ func (c *Client) Delete(ctx context.Context, r Resource, name string, uid string
 	}
 	req := c.request("DELETE", r, name).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)
 	return c.do(ctx, req, nil)
+}
+
+// Meta is what there is to know about an object without its content.
+type Meta struct{ Name, UID string }
+
+// GetMeta reads one object's metadata.
+func (c *Client) GetMeta(ctx context.Context, r Resource, name string) (Meta, error) {
+	var m meta
+	err := c.do(ctx, onlyMeta(c.request("GET", r, name), "PartialObjectMetadata"), &m)
+	return Meta{m.Metadata.Name, m.Metadata.UID}, err
+}
+
+// ListMeta reads the metadata of the objects that q selects.
+func (c *Client) ListMeta(ctx context.Context, q Query) ([]Meta, error) {
+	var page struct {
+		Items []meta `json:"items"`
+	}
+	err := c.do(ctx, onlyMeta(q.restrict(c.request("GET", q.Resource, "")), "PartialObjectMetadataList"), &page)
+	metas := make([]Meta, len(page.Items))
+	for i, m := range page.Items {
+		metas[i] = Meta{m.Metadata.Name, m.Metadata.UID}
+	}
+	return metas, err
+}
+
+// onlyMeta asks the server to leave out all but the metadata.
+func onlyMeta(req *rest.Request, kind string) *rest.Request {
+	return req.SetHeader("Accept", "application/json;as="+kind+";g=meta.k8s.io;v=v1")
 }
 
 // list reads the objects that q selects.
