@@ -4,6 +4,7 @@ package local_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,23 @@ func (i instance) startServerAndClient(t *testing.T) {
 	t.Helper()
 	i.apply(t, serverAndClient)
 	i.kubectl(t, "wait", "--for=condition=Ready", "--timeout=60s", "pod/server", "pod/client")
+	i.awaitKubeProxy(t, "server")
+}
+
+// awaitKubeProxy waits until kube-proxy has made its rules for a Service. A packet that is sent to the address before
+// that finds nobody, is sent again by TCP a second later, and counts as dropped.
+func (i instance) awaitKubeProxy(t *testing.T, service string) {
+	t.Helper()
+	network := fmt.Sprintf("--net=/proc/%d/ns/net", i.record(t).PID)
+	eventually(t, 30*time.Second, func() error {
+		rules := output(t, "nsenter", network, "iptables-save", "-t", "nat")
+		if !slices.ContainsFunc(rules, func(rule string) bool {
+			return strings.HasPrefix(rule, "-A KUBE-SEP-") && strings.Contains(rule, `"default/`+service+`"`)
+		}) {
+			return fmt.Errorf("kube-proxy has no endpoint of Service %s yet", service)
+		}
+		return nil
+	})
 }
 
 // inClient runs a shell command in the client's pod.
