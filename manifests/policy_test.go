@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	"github.com/stretchr/testify/require"
@@ -173,6 +174,23 @@ func TestPublishersTellTheRegistryWhatAndWhen(t *testing.T) {
 	for role, args := range want {
 		require.Equal(t, args, pods[role].Spec.InitContainers[0].Args, role)
 	}
+}
+
+func TestTheDriversVariablesAreInItsPodAndNamedToTheScript(t *testing.T) {
+	t.Parallel()
+	for _, example := range exampleFiles {
+		driver := podsOf(t, load(t, example))["driver"].Spec.Containers[0]
+		require.Equal(t, []string{"1", "WANDB_NAME", "grpo", "--steps", "3"}, driver.Args[2:], "number and names of the variables, command")
+		require.Contains(t, driver.Env, corev1.EnvVar{Name: "WANDB_NAME", Value: "$(TANDEM_RUN), first try"})
+	}
+}
+
+func TestRayHasTheStartupGraceToAnswer(t *testing.T) {
+	t.Parallel()
+	run := load(t, "disagg-raycluster")
+	run.Spec.Failure.StartupGrace.Duration = 1500 * time.Millisecond
+	ray := podsOf(t, run)["gym-head"].Spec.Containers[0]
+	require.Equal(t, []string{"52365", "2"}, ray.Args[:2], "port of Ray's dashboard agent, whole seconds")
 }
 
 func TestKAIFindsQueueAndSchedulerOnObjectsAndPods(t *testing.T) {

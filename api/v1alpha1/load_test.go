@@ -147,6 +147,11 @@ func TestAMistakeIsReportedWithItsLineAndAWayOut(t *testing.T) {
 			"line 12: spec.driver.command: Required value: the command whose exit ends the run",
 		},
 		{
+			"a driver's variable from a secret", "    cluster: rl\n", "    cluster: rl\n    env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: s, key: k}}}]\n",
+			`line 14: spec.driver.env[0].valueFrom: Invalid value: "TOKEN": the value would be written into the job's command line, ` +
+				`which Ray's dashboard shows: the driver runs in the head of cluster "rl", so set the variable in the env of that head`,
+		},
+		{
 			"a queue without KAI", "  image: trainer:1", "  image: trainer:1\n  scheduling: {queue: team}",
 			`line 7: spec.scheduling.queue: Invalid value: "team": the default scheduler knows no queues: set scheduler: kai or remove the queue`,
 		},

@@ -167,9 +167,13 @@ type HTTPGet struct {
 
 // Driver is the process whose exit ends the run. It is submitted as a Ray job to the head of Cluster.
 type Driver struct {
-	Cluster   string              `json:"cluster"`
-	Command   []string            `json:"command"`
-	Env       []corev1.EnvVar     `json:"env,omitempty"`
+	Cluster string `json:"cluster"`
+	// Command is run as it stands here, without a shell; $(TANDEM_RUN) and the like are expanded.
+	Command []string `json:"command"`
+	// Env are variables of the driver's process, besides those of the head that it runs in. Its Ray tasks and actors do not inherit
+	// them. They are part of the job's command line, which Ray's dashboard shows, so only plain values are taken.
+	Env []corev1.EnvVar `json:"env,omitempty"`
+	// Resources are the requests of the pod that submits the driver and follows its log. The driver itself runs in the head's pod.
 	Resources corev1.ResourceList `json:"resources,omitempty"`
 	Limits    corev1.ResourceList `json:"limits,omitempty"`
 }

@@ -83,6 +83,7 @@ func (f *Failure) validate(path *field.Path) field.ErrorList {
 
 func (s *Spec) validateDriver(path *field.Path) field.ErrorList {
 	errs := validateEnv(path.Child("env"), s.Driver.Env)
+	errs = append(errs, s.validateDriverEnv(path.Child("env"))...)
 	errs = append(errs, validateResources(path, s.Driver.Resources, s.Driver.Limits)...)
 	if len(s.Driver.Command) == 0 {
 		errs = append(errs, field.Required(path.Child("command"), "the command whose exit ends the run"))
@@ -96,6 +97,19 @@ func (s *Spec) validateDriver(path *field.Path) field.ErrorList {
 	}
 	if !names[s.Driver.Cluster] {
 		errs = append(errs, notFound(path.Child("cluster"), s.Driver.Cluster, "cluster", names))
+	}
+	return errs
+}
+
+// validateDriverEnv refuses values from elsewhere: they would be those of the pod that submits, and everybody could read them.
+func (s *Spec) validateDriverEnv(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, variable := range s.Driver.Env {
+		if variable.ValueFrom != nil {
+			errs = append(errs, field.Invalid(path.Index(i).Child("valueFrom"), variable.Name, fmt.Sprintf(
+				"the value would be written into the job's command line, which Ray's dashboard shows: "+
+					"the driver runs in the head of cluster %q, so set the variable in the env of that head", s.Driver.Cluster)))
+		}
 	}
 	return errs
 }

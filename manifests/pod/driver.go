@@ -1,7 +1,7 @@
 package pod
 
 import (
-	"fmt"
+	_ "embed"
 	"net"
 	"strconv"
 
@@ -31,7 +31,15 @@ func JobSpec(n int32, template *corev1ac.PodTemplateSpecApplyConfiguration) *bat
 		WithTemplate(template)
 }
 
-// Driver is the pod that submits the driver's command as a Ray job. Its exit code is the run's.
+//go:embed submit.sh
+var submitScript string
+
+// submitCommand is the command of the driver's container, as startCommand is that of the others.
+func submitCommand() []string {
+	return []string{"/bin/bash", "-c", submitScript, "tandem-submit"}
+}
+
+// Driver is the pod that submits the driver's command as a Ray job. It ends with the exit code of that command.
 func Driver(run *v1alpha1.Run) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return corev1ac.PodTemplateSpec().
 		WithLabels(DriverLabels(run)).
@@ -50,27 +58,37 @@ func driverWaits(run *v1alpha1.Run) []*corev1ac.ContainerApplyConfiguration {
 	gcs, dashboard := driverAddresses(run)
 	return []*corev1ac.ContainerApplyConfiguration{
 		waitForTCP(run, "wait-for-head", gcs),
-		waitForHTTP(run, "wait-for-dashboard", dashboard+"/api/version"),
+		waitForHTTP(run, "wait-for-dashboard", "http://"+dashboard+"/api/version"),
 	}
 }
 
 func driverContainer(run *v1alpha1.Run) *corev1ac.ContainerApplyConfiguration {
-	_, dashboard := driverAddresses(run)
 	driver := run.Spec.Driver
 	return userContainer(run, DriverContainer).
-		WithCommand("ray", "job", "submit", "--address", dashboard, "--submission-id", run.Metadata.Name, "--").
-		WithArgs(driver.Command...).
+		WithCommand(submitCommand()...).
+		WithArgs(submitArgs(run)...).
 		WithEnv(append(baseEnv(run), userEnv(driver.Env)...)...).
 		WithResources(resources(driver.Resources, driver.Limits, 0))
 }
 
-// driverAddresses are the GCS address and the dashboard URL of the cluster that the driver is submitted to.
+// submitArgs names the driver's variables: the script takes their values from its own environment, after Kubernetes has expanded them.
+func submitArgs(run *v1alpha1.Run) []string {
+	_, dashboard := driverAddresses(run)
+	driver := run.Spec.Driver
+	args := []string{dashboard, run.Metadata.Name, strconv.Itoa(len(driver.Env))}
+	for _, variable := range driver.Env {
+		args = append(args, variable.Name)
+	}
+	return append(args, driver.Command...)
+}
+
+// driverAddresses are those of the GCS and of the dashboard of the cluster that the driver is submitted to, as HOST:PORT.
 func driverAddresses(run *v1alpha1.Run) (gcs, dashboard string) {
 	host := run.HeadHost(run.Spec.Driver.Cluster)
 	for _, cluster := range run.Spec.Clusters {
 		if cluster.Name == run.Spec.Driver.Cluster {
-			gcs = net.JoinHostPort(host, strconv.Itoa(int(cluster.Ports.GCS)))
-			dashboard = fmt.Sprintf("http://%s:%d", host, cluster.Ports.Dashboard)
+			gcs = net.JoinHostPort(host, decimal(cluster.Ports.GCS))
+			dashboard = net.JoinHostPort(host, decimal(cluster.Ports.Dashboard))
 		}
 	}
 	return gcs, dashboard

@@ -3,6 +3,7 @@ package pod
 import (
 	_ "embed"
 	"maps"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -20,10 +21,11 @@ func startCommand() []string {
 }
 
 // startArgs hands the script Ray's arguments and the group's command as separate words; nothing is quoted or pasted.
+// Ray has the startup grace to answer: a worker's waits for its head that long.
 func (g Group) startArgs() []string {
-	ray := g.rayArgs()
-	args := append([]string{strconv.Itoa(len(ray))}, ray...)
-	return append(args, g.Spec.Command...)
+	ray, grace := g.rayArgs(), g.Run.Spec.Failure.StartupGrace.Duration
+	args := []string{decimal(v1alpha1.RayAgentPort), strconv.Itoa(int(math.Ceil(grace.Seconds()))), strconv.Itoa(len(ray))}
+	return slices.Concat(args, ray, g.Spec.Command)
 }
 
 func (g Group) rayArgs() []string {
@@ -39,29 +41,31 @@ func (g Group) gcsAddress() string {
 	if !g.isHead() {
 		host = g.Run.HeadHost(g.Cluster.Name)
 	}
-	return net.JoinHostPort(host, strconv.Itoa(int(g.Cluster.Ports.GCS)))
+	return net.JoinHostPort(host, decimal(g.Cluster.Ports.GCS))
 }
 
 // RayStartParams are the flags of `ray start` by name, without those that KubeRay adds to its own (address, block).
 // KubeRay reads ports from them for its services and probes, so the RayCluster repeats what the start script uses.
 func (g Group) RayStartParams() map[string]string {
 	params := map[string]string{
-		"metrics-export-port":         strconv.Itoa(int(v1alpha1.MetricsPort)),
-		"dashboard-agent-listen-port": strconv.Itoa(int(v1alpha1.RayAgentPort)),
+		"metrics-export-port":         decimal(v1alpha1.MetricsPort),
+		"dashboard-agent-listen-port": decimal(v1alpha1.RayAgentPort),
 	}
 	if g.isHead() {
-		params["port"] = strconv.Itoa(int(g.Cluster.Ports.GCS))
+		params["port"] = decimal(g.Cluster.Ports.GCS)
 		params["dashboard-host"] = "0.0.0.0"
-		params["dashboard-port"] = strconv.Itoa(int(g.Cluster.Ports.Dashboard))
-		params["ray-client-server-port"] = strconv.Itoa(int(g.Cluster.Ports.Client))
+		params["dashboard-port"] = decimal(g.Cluster.Ports.Dashboard)
+		params["ray-client-server-port"] = decimal(g.Cluster.Ports.Client)
 		params["no-monitor"] = "true" // the monitor is Ray's autoscaler; the size of a run is fixed
 	}
 	if g.Spec.GPUs > 0 {
-		params["num-gpus"] = strconv.Itoa(int(g.Spec.GPUs))
+		params["num-gpus"] = decimal(g.Spec.GPUs)
 	}
 	maps.Copy(params, g.Spec.RayStartParams)
 	return params
 }
+
+func decimal(n int32) string { return strconv.Itoa(int(n)) }
 
 // flags writes parameters as KubeRay does: "true" is a bare flag, "false" leaves it out, but for the two that take the word.
 func flags(params map[string]string) []string {

@@ -1,22 +1,24 @@
-# Runs `ray start --block` and, where the group has a command, that command beside it. The first of the two that ends, ends the
-# container: the other gets SIGTERM and some time to stop. Arguments: the number of Ray arguments, these, the command.
+# Runs `ray start --block` and, where the group has a command, that command beside it as soon as Ray answers. The first of the two that
+# ends, ends the container: the other gets SIGTERM and some time to stop. Arguments: the port of Ray's dashboard agent, how many seconds
+# Ray has to answer there, the number of Ray arguments, these, the command.
 #
 # Kubernetes expands dollar-parenthesis and a doubled dollar sign in commands, so neither is used here.
 
 ulimit -n 65536 2>/dev/null || echo "tandem: the limit of open files stays as it is" >&2
 
-ray_count=$1
-shift
+agent_port=$1 ready_seconds=$2 ray_count=$3
+shift 3
 ray_args=("${@:1:ray_count}")
 shift "$ray_count"
 
-set -m              # every job is a process group, so that a signal reaches all of it
 exec {ended}<> <(:) # a pipe on which jobs report their end; `wait -n` misses a job that ends before it is called
 groups=()
 
 # run NAME COMMAND... starts a job that reports "CODE NAME". Its shell outlives SIGTERM to report how the command took it.
 run() {
+  set -m # the job is a process group, so that a signal reaches all of it
   { trap : TERM; "${@:2}"; echo "$? $1" >&"$ended"; } &
+  set +m # the group stays, bash's notices about it would go into the log
   groups+=("-$!")
 }
 
@@ -38,13 +40,45 @@ report() {
   read -r -t 5 -u "$registry"
 }
 
-run "ray start" ray start "${ray_args[@]}" --block
-if (($# > 0)); then run "$1" "$@"; fi
-set +m # the groups stay, bash's notices about them would go into the log
+# ray_answers asks this node's dashboard agent what the probes of workers ask it: the raylet lives, and the GCS knows it. Before that
+# `ray.init` fails, or starts a Ray of its own. (`ray health-check` asks the GCS alone, and starts a Python each time.)
+ray_answers() {
+  local agent status=
+  { exec {agent}<>"/dev/tcp/127.0.0.1/$agent_port"; } 2>/dev/null || return # refused while Ray starts, which is no news
+  printf 'GET /api/local_raylet_healthz HTTP/1.0\r\n\r\n' >&"$agent"
+  read -r -t 5 -u "$agent" status
+  exec {agent}>&-
+  [[ $status == "HTTP/1."[01]" 200 "* ]]
+}
 
-read -r -u "$ended" code name
-((running = ${#groups[@]} - 1))
-said="$name ended with exit code $code"
+# await_end [SECONDS] waits for the first job that ends; $said is which and how. It fails when that takes longer.
+await_end() {
+  read -r ${1:+-t "$1"} -u "$ended" code name || return
+  ((running = ${#groups[@]} - 1))
+  said="$name ended with exit code $code"
+}
+
+# await_ray COMMAND waits until Ray answers. It fails when Ray ends before that, and when the time is up; then $said is why.
+await_ray() {
+  local deadline
+  ((deadline = SECONDS + ready_seconds))
+  until ray_answers; do
+    if await_end 0.25; then return 1; fi
+    if ((SECONDS >= deadline)); then
+      code=1 name=$1 running=1
+      said="$1 was not started: Ray did not answer on port $agent_port within $ready_seconds s (startupGrace)"
+      return 1
+    fi
+  done
+}
+
+run "ray start" ray start "${ray_args[@]}" --block
+if (($# == 0)); then
+  await_end
+elif await_ray "$1"; then
+  run "$1" "$@"
+  await_end
+fi
 echo "tandem: $said" >&2
 
 # Heads and workers serve until the run is over and they are told to stop. One that leaves before that has failed whatever its

@@ -3,12 +3,15 @@ package pod
 import (
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -26,10 +29,32 @@ func fakes(t *testing.T, scripts map[string]string) string {
 	return dir
 }
 
-// start prepares the script with two Ray arguments and a command.
+// agent is a dashboard agent that gives the answers in turn, the last one for good. It returns its port.
+func agent(t *testing.T, answers ...int) string {
+	t.Helper()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.URL.Path != "/api/local_raylet_healthz" {
+			t.Errorf("unexpected request: %s %s", r.Method, r.URL)
+		}
+		w.WriteHeader(answers[min(int(asked.Add(1)), len(answers))-1])
+	}))
+	t.Cleanup(server.Close)
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	require.NoError(t, err)
+	return port
+}
+
+// start prepares the script with two Ray arguments and a command. Ray answers at once.
 func start(t *testing.T, scripts map[string]string, command ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
-	argv := append(startCommand(), append([]string{"2", "--head", "--port=1"}, command...)...)
+	return startArgs(t, scripts, append([]string{agent(t, http.StatusOK), "60", "2", "--head", "--port=1"}, command...)...)
+}
+
+// startArgs prepares the script with all its arguments.
+func startArgs(t *testing.T, scripts map[string]string, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	argv := append(startCommand(), args...)
 	cmd = exec.CommandContext(t.Context(), argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "PATH="+fakes(t, scripts)+":"+os.Getenv("PATH"), "TANDEM_STOP_SECONDS=2")
 	cmd.WaitDelay = time.Second // no container ends what the script leaves behind
@@ -116,6 +141,21 @@ func TestAProcessThatIgnoresSIGTERMDoesNotHoldTheContainer(t *testing.T) {
 	require.Equal(t, 6, cmd.ProcessState.ExitCode())
 }
 
+// fakeRegistry is a sidecar; what it is told may be read once the script has ended.
+func fakeRegistry(t *testing.T) (url string, got *[]string) {
+	t.Helper()
+	got = new([]string)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/fail" {
+			t.Errorf("%s %s: %v", r.Method, r.URL.Path, err)
+		}
+		*got = append(*got, string(body))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, got
+}
+
 // The reason of a failed run is what failed first, not what failed because of it.
 func TestWhatEndedIsReportedToTheRegistry(t *testing.T) {
 	t.Parallel()
@@ -133,20 +173,12 @@ func TestWhatEndedIsReportedToTheRegistry(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var got []string
-			registry := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-				body, err := io.ReadAll(r.Body)
-				if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/fail" {
-					t.Errorf("%s %s: %v", r.Method, r.URL.Path, err)
-				}
-				got = append(got, string(body))
-			}))
-			defer registry.Close()
-			cmd, _, stderr := start(t, map[string]string{"ray": tt.ray, "app": tt.app}, "app")
-			cmd.Args = append(append(startCommand(), "1"), append(tt.rayArgs, "app")...)
-			cmd.Env = append(cmd.Env, "TANDEM_REGISTRY="+registry.URL, "POD_NAME=pød-1")
+			registry, got := fakeRegistry(t)
+			args := slices.Concat([]string{agent(t, http.StatusOK), "60", "1"}, tt.rayArgs, []string{"app"})
+			cmd, _, stderr := startArgs(t, map[string]string{"ray": tt.ray, "app": tt.app}, args...)
+			cmd.Env = append(cmd.Env, "TANDEM_REGISTRY="+registry, "POD_NAME=pød-1")
 			_ = cmd.Run()
-			require.Equal(t, tt.want, got, stderr)
+			require.Equal(t, tt.want, *got, stderr)
 			require.NotContains(t, stderr.String(), "cannot be told")
 		})
 	}
@@ -173,8 +205,47 @@ func TestAProcessThatEndsAtOnceIsNotMissed(t *testing.T) {
 	}
 }
 
-func TestKubernetesLeavesTheScriptAlone(t *testing.T) {
+func TestTheCommandStartsOnceRayAnswers(t *testing.T) {
 	t.Parallel()
-	require.NotContains(t, startScript, "$(", "Kubernetes expands $(NAME) in commands")
-	require.NotContains(t, startScript, "$$", "Kubernetes turns $$ into $ in commands")
+	port := agent(t, http.StatusServiceUnavailable, http.StatusServiceUnavailable, http.StatusOK)
+	cmd, stdout, stderr := startArgs(t, map[string]string{"ray": rayIsServer, "app": printsArgs}, port, "60", "1", "--head", "app", "x")
+	_ = cmd.Run()
+	require.Equal(t, 7, cmd.ProcessState.ExitCode(), stderr)
+	require.Equal(t, "[x]", stdout.String())
+}
+
+func TestTheCommandDoesNotStartWithoutRay(t *testing.T) {
+	t.Parallel()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	_, nobody, err := net.SplitHostPort(gone.Listener.Addr().String())
+	require.NoError(t, err)
+	tests := []struct{ name, ray, port, seconds, says string }{
+		{"no agent", rayIsServer, nobody, "1", "app was not started: Ray did not answer on port " + nobody + " within 1 s"},
+		{"an agent without a raylet", rayIsServer, agent(t, http.StatusServiceUnavailable), "1", "app was not started: Ray did not answer"},
+		{"Ray ends while it is waited for", "exit 1", nobody, "60", "ray start ended with exit code 1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			registry, got := fakeRegistry(t)
+			cmd, stdout, stderr := startArgs(t, map[string]string{"ray": tt.ray, "app": printsArgs}, tt.port, tt.seconds, "1", "--head", "app")
+			cmd.Env = append(cmd.Env, "TANDEM_REGISTRY="+registry, "POD_NAME=p")
+			_ = cmd.Run()
+			require.Equal(t, 1, cmd.ProcessState.ExitCode(), stderr)
+			require.Contains(t, stderr.String(), tt.says)
+			require.NotContains(t, stderr.String(), "refused")
+			require.Empty(t, stdout.String(), "app ran")
+			require.Len(t, *got, 1)
+			require.Contains(t, (*got)[0], "pod p: "+tt.says)
+		})
+	}
+}
+
+func TestKubernetesLeavesTheScriptsAlone(t *testing.T) {
+	t.Parallel()
+	for _, script := range []string{startScript, submitScript} {
+		require.NotContains(t, script, "$(", "Kubernetes expands $(NAME) in commands")
+		require.NotContains(t, script, "$$", "Kubernetes turns $$ into $ in commands")
+	}
 }

@@ -144,7 +144,7 @@ func (p Player) play(ctx context.Context, s Scenario, result *Result) error {
 	return p.nothingLeft(ctx, s.Name)
 }
 
-// checkEnd looks at what only this kind of end has: the driver's talk with both clusters, or the reason.
+// checkEnd looks at what only this kind of end has: that the driver got its variable and talked with both clusters, or the reason.
 func (p Player) checkEnd(ctx context.Context, s Scenario, status runStatus) error {
 	if s.Reason != "" {
 		if !strings.Contains(status.Reason, s.Reason) {
@@ -156,7 +156,7 @@ func (p Player) checkEnd(ctx context.Context, s Scenario, status runStatus) erro
 	if err != nil {
 		return err
 	}
-	for _, want := range []string{"grpo: gym http://", ", vllm http://", "step 3/3"} {
+	for _, want := range []string{fmt.Sprintf("grpo: logging as %q", s.Name+", first try"), "grpo: gym http://", ", vllm http://", "step 3/3"} {
 		if !strings.Contains(logs, want) {
 			return fmt.Errorf("the driver's log has no %q:\n%s", want, logs)
 		}

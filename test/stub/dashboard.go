@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"time"
 )
 
@@ -26,31 +25,11 @@ func newDashboard(j *jobs) http.Handler {
 	return mux
 }
 
-// submission is the request. Ray's entrypoint is a shell line; the stub's own client sends the arguments themselves.
+// submission is the request. The entrypoint is a line for the shell.
 type submission struct {
 	ID         string `json:"submission_id"`
-	OldID      string `json:"job_id"`
-	Entrypoint any    `json:"entrypoint"`
-}
-
-func (s submission) argv() ([]string, error) {
-	switch entry := s.Entrypoint.(type) {
-	case string:
-		shell, err := exec.LookPath("sh")
-		if err != nil {
-			return nil, fmt.Errorf("entrypoint %q is a shell line: %w", entry, err)
-		}
-		return []string{shell, "-c", entry}, nil
-	case []any:
-		argv := make([]string, len(entry))
-		for i, arg := range entry {
-			argv[i] = fmt.Sprint(arg)
-		}
-		if len(argv) > 0 {
-			return argv, nil
-		}
-	}
-	return nil, fmt.Errorf("entrypoint: want a string or a list, have %v", s.Entrypoint)
+	OldID      string `json:"job_id,omitempty"`
+	Entrypoint string `json:"entrypoint"`
 }
 
 func (s submission) id() string {
@@ -66,14 +45,16 @@ func (s submission) id() string {
 
 func (d dashboard) submit(w http.ResponseWriter, r *http.Request) {
 	var s submission
-	err := json.NewDecoder(r.Body).Decode(&s)
-	argv, argvErr := s.argv()
-	if err != nil || argvErr != nil {
-		http.Error(w, fmt.Sprint(err, argvErr), http.StatusBadRequest)
+	if err := json.NewDecoder(r.Body).Decode(&s); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	job, isNew := d.jobs.submit(s.id(), argv)
-	if !isNew { // as Ray does; the client attaches
+	if s.Entrypoint == "" {
+		http.Error(w, "entrypoint: missing", http.StatusBadRequest)
+		return
+	}
+	job, isNew := d.jobs.submit(s.id(), s.Entrypoint)
+	if !isNew { // as Ray does
 		http.Error(w, fmt.Sprintf("Job with submission_id %s already exists", job.id), http.StatusInternalServerError)
 		return
 	}
@@ -111,9 +92,9 @@ type jobInfo struct {
 func describe(j *job) jobInfo {
 	status, code := j.status()
 	info := jobInfo{Type: "SUBMISSION", Submission: j.id, Status: status}
-	if status != "RUNNING" {
+	if status == succeeded || status == failed {
 		info.ExitCode = &code
-		info.Message = fmt.Sprintf("Job entrypoint command ended with exit code %d", code)
+		info.Message = fmt.Sprintf("Job entrypoint command ended with exit code %d", code) // Ray appends the end of the log
 	}
 	return info
 }

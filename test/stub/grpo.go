@@ -66,6 +66,9 @@ func newTrainer(f flags, out io.Writer) (trainer, error) {
 }
 
 func (t trainer) train(ctx context.Context) (code int, err error) {
+	if name := os.Getenv("WANDB_NAME"); name != "" {
+		fmt.Fprintf(t.out, "grpo: logging as %q\n", name)
+	}
 	gym, err := t.endpoint(ctx, "gym_head_server")
 	if err != nil {
 		return 0, err

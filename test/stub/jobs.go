@@ -23,27 +23,35 @@ type jobs struct {
 
 func newJobs() *jobs { return &jobs{byID: map[string]*job{}} }
 
+// The states of a job, in Ray's words.
+const (
+	running   = "RUNNING"
+	stopped   = "STOPPED"
+	succeeded = "SUCCEEDED"
+	failed    = "FAILED"
+)
+
 // job is one entrypoint that runs, or ran, as a child of the head.
 type job struct {
-	id     string
-	argv   []string
-	output *output
-	done   chan struct{} // closed by run when the child has ended
+	id         string
+	entrypoint string // for the shell
+	output     *output
+	done       chan struct{} // closed by finish when the child has ended
 
-	mu      sync.Mutex
-	cmd     *exec.Cmd
-	stopped bool
-	code    int
+	mu         sync.Mutex
+	cmd        *exec.Cmd
+	wasStopped bool
+	code       int
 }
 
 // submit starts a job. It tells whether the id is new; a second submission changes nothing.
-func (j *jobs) submit(id string, argv []string) (_ *job, isNew bool) {
+func (j *jobs) submit(id, entrypoint string) (_ *job, isNew bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if old := j.byID[id]; old != nil {
 		return old, false
 	}
-	next := &job{id: id, argv: argv, output: newOutput(), done: make(chan struct{})}
+	next := &job{id: id, entrypoint: entrypoint, output: newOutput(), done: make(chan struct{})}
 	j.byID[id] = next
 	next.start()
 	return next, true
@@ -76,7 +84,7 @@ func (j *jobs) stopAll() {
 
 // start runs the entrypoint in its own process group, so that stop reaches what it started.
 func (j *job) start() {
-	j.cmd = exec.Command(j.argv[0], j.argv[1:]...)
+	j.cmd = exec.Command("sh", "-c", j.entrypoint)
 	j.cmd.Stdout, j.cmd.Stderr = j.output, j.output
 	j.cmd.Env = append(os.Environ(), "RAY_JOB_SUBMISSION_ID="+j.id)
 	j.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -121,7 +129,7 @@ func (j *job) stop() {
 	default:
 	}
 	j.mu.Lock()
-	j.stopped = true
+	j.wasStopped = true
 	j.mu.Unlock()
 	_ = syscall.Kill(-j.cmd.Process.Pid, syscall.SIGTERM) // it has just ended
 	select {
@@ -132,21 +140,21 @@ func (j *job) stop() {
 	}
 }
 
-// status is the job's state in Ray's words; code is meaningful once it has ended.
+// status is the job's state; code is meaningful once it has ended by itself.
 func (j *job) status() (status string, code int) {
 	select {
 	case <-j.done:
 	default:
-		return "RUNNING", 0
+		return running, 0
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
-	case j.stopped:
-		return "STOPPED", j.code
+	case j.wasStopped:
+		return stopped, j.code
 	case j.code == 0:
-		return "SUCCEEDED", 0
+		return succeeded, 0
 	default:
-		return "FAILED", j.code
+		return failed, j.code
 	}
 }

@@ -226,20 +226,35 @@ func TestJobs(t *testing.T) {
 	submit := func(id string, argv ...string) (int, string) {
 		return run(t, "ray", append([]string{"job", "submit", "--address", h.dashboard, "--submission-id", id, "--"}, argv...)...)
 	}
-	t.Run("the log and the exit code are the job's", func(t *testing.T) {
+	t.Run("the log is the job's, the exit code of a failure is 1", func(t *testing.T) {
 		code, text := submit("seven", "/bin/sh", "-c", "echo one; echo two >&2; exit 7")
-		require.Equal(t, 7, code)
+		require.Equal(t, 1, code)
 		require.Contains(t, text, "one\ntwo\n")
+		require.Contains(t, text, "exit code 7")
 	})
-	t.Run("the same id attaches", func(t *testing.T) {
+	t.Run("an id is taken once", func(t *testing.T) {
 		code, text := submit("seven", "/bin/true")
-		require.Equal(t, 7, code)
-		require.Contains(t, text, "one\ntwo\n")
+		require.Equal(t, 1, code)
+		require.Contains(t, text, "Job with submission_id seven already exists")
 	})
 	t.Run("a command that is not there", func(t *testing.T) {
 		code, text := submit("absent", "/no/such/command")
-		require.Equal(t, 127, code)
-		require.Contains(t, text, "no such file")
+		require.Equal(t, 1, code)
+		require.Contains(t, text, "exit code 127")
+	})
+	t.Run("the line is the shell's, as Ray joins it", func(t *testing.T) {
+		code, text := submit("line1", "X=1;", "echo", "$X", "a  b", `"c"`)
+		require.Equal(t, 0, code)
+		require.Contains(t, text, "1 a  b \"c\"\n")
+	})
+	t.Run("a job that is stopped is no failure to Ray", func(t *testing.T) {
+		p := start(t, "ray", "job", "submit", "--address", h.dashboard, "--submission-id", "stopped", "--", "/bin/sh", "-c", "echo begun; exec sleep 60")
+		eventually(t, "the job runs", func() bool { return strings.Contains(p.text.String(), "begun") })
+		resp, err := http.Post(h.dashboard+"/api/jobs/stopped/stop", "application/json", nil)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Equal(t, 0, p.exitCode(t))
+		require.Contains(t, p.text.String(), "Job 'stopped' stopped")
 	})
 	t.Run("Ray's own form of the request", func(t *testing.T) {
 		resp, err := http.Post(h.dashboard+"/api/jobs/", "application/json", strings.NewReader(`{"entrypoint":"echo $((1+2))","submission_id":"line"}`))
@@ -284,6 +299,7 @@ func TestDriverReachesEveryServer(t *testing.T) {
 	code, text := driver(t, sidecar, "--steps", "3")
 	require.Equal(t, 0, code, text)
 	require.Contains(t, text, "step 3/3: 1 completions, 1 rollout")
+	require.Contains(t, text, `grpo: logging as "first try"`)
 
 	code, text = driver(t, sidecar, "--steps=3", "--fail-at-step=2")
 	require.Equal(t, exitAtStep, code, text)
@@ -300,7 +316,7 @@ func TestDriverReachesEveryServer(t *testing.T) {
 func driver(t *testing.T, sidecar string, args ...string) (int, string) {
 	t.Helper()
 	cmd := command(t, "grpo", args...)
-	cmd.Env = append(cmd.Env, "TANDEM_REGISTRY="+sidecar)
+	cmd.Env = append(cmd.Env, "TANDEM_REGISTRY="+sidecar, "WANDB_NAME=first try")
 	p := startCommand(t, cmd)
 	return p.exitCode(t), p.text.String()
 }

@@ -10,16 +10,19 @@ import (
 	"net/url"
 	"os"
 	"strings"
+
+	"github.com/tandem-rl/tandem/test/rayline"
 )
 
-// rayJobSubmit submits, follows the log, and exits as the job did.
+// rayJobSubmit submits and follows the log. As Ray's it exits 1 for a job that failed, whatever its exit code, and 0 for
+// one that was stopped.
 func rayJobSubmit(ctx context.Context, args []string, out io.Writer) int {
 	f := parseFlags(args, "no-wait", "verbose")
 	client := jobClient{base: strings.TrimRight(f.get("address", os.Getenv("RAY_ADDRESS")), "/"), id: f.get("submission-id", "")}
 	if client.base == "" || client.id == "" || len(f.rest) == 0 {
 		return complain("usage: ray job submit --address http://HOST:PORT --submission-id ID -- COMMAND [ARG...]")
 	}
-	if err := client.submit(ctx, f.rest); err != nil {
+	if err := client.submit(ctx, rayline.Join(f.rest)); err != nil {
 		return complain("ray job submit: %v", err)
 	}
 	fmt.Fprintf(out, "Job '%s' submitted successfully\n", client.id)
@@ -30,27 +33,27 @@ func rayJobSubmit(ctx context.Context, args []string, out io.Writer) int {
 		return complain("ray job submit: lost the head while job %s ran: %v", client.id, err)
 	}
 	info, err := client.info(ctx)
-	if err != nil || info.ExitCode == nil {
+	if err != nil || info.Status == running {
 		return complain("ray job submit: lost the head while job %s ran: %v", client.id, err)
 	}
-	fmt.Fprintf(out, "Job '%s' %s (exit code %d)\n", client.id, strings.ToLower(info.Status), *info.ExitCode)
-	return *info.ExitCode
+	fmt.Fprintf(out, "Job '%s' %s\n", client.id, strings.ToLower(info.Status))
+	if info.Status != failed {
+		return 0
+	}
+	fmt.Fprintln(out, "Status message:", info.Message)
+	return 1
 }
 
 // jobClient speaks to a head's dashboard about one job.
 type jobClient struct{ base, id string }
 
-// submit starts the job. One of that id that is there already is this one, submitted before.
-func (c jobClient) submit(ctx context.Context, argv []string) error {
-	body, err := json.Marshal(map[string]any{"submission_id": c.id, "entrypoint": argv})
+func (c jobClient) submit(ctx context.Context, entrypoint string) error {
+	body, err := json.Marshal(submission{ID: c.id, Entrypoint: entrypoint})
 	if err != nil {
 		return err
 	}
 	resp, err := c.do(ctx, http.MethodPost, "/api/jobs/", bytes.NewReader(body))
 	if err != nil {
-		if _, known := c.info(ctx); known == nil {
-			return nil
-		}
 		return err
 	}
 	return resp.Body.Close()
