@@ -17,7 +17,7 @@ GOBUILD := CGO_ENABLED=0 go build -trimpath -ldflags "-s -w"
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ##@ Use it
 
@@ -72,6 +72,10 @@ images: build ## Build the images of the sidecars and of the stub trainer, witho
 .PHONY: test
 test: deps build images ## Run every test: units, a real API server, the local cluster, whole runs
 	hack/test.sh
+
+.PHONY: bench-registry
+bench-registry: deps build images ## Measure the endpoint registry on a local cluster: many writers, waiters, an idle sidecar
+	go run ./bench/registry --bin=$(BIN) --out=bench/registry.json
 
 .PHONY: verify
 verify: ## Vet, staticcheck, gofumpt, go mod tidy, generated files

@@ -36,9 +36,10 @@ type Dropped struct {
 }
 
 // Start starts the cluster called name from the programs in bin, and loads the images from there. Progress goes to out.
-func Start(ctx context.Context, bin, name string, out io.Writer) (*Cluster, error) {
+// flags are more flags of `tandem-local up`, such as --fsync.
+func Start(ctx context.Context, bin, name string, out io.Writer, flags ...string) (*Cluster, error) {
 	c := &Cluster{program: filepath.Join(bin, "tandem-local"), name: name, out: out}
-	if _, err := c.run(ctx, "up", fmt.Sprintf("--gpus=%d", gpus)); err != nil {
+	if _, err := c.run(ctx, append([]string{"up", fmt.Sprintf("--gpus=%d", gpus)}, flags...)...); err != nil {
 		return nil, err
 	}
 	if err := c.setUp(ctx, bin); err != nil {
@@ -78,6 +79,24 @@ func (c *Cluster) Dropped(ctx context.Context) (Dropped, error) {
 	}
 	err = json.Unmarshal([]byte(out), &status)
 	return status.Dropped, err
+}
+
+// KillProcess ends one process of the cluster, such as kube-apiserver, with SIGKILL.
+func (c *Cluster) KillProcess(ctx context.Context, process string) error {
+	_, err := c.run(ctx, "stop", process, "--kill")
+	return err
+}
+
+// StopProcess ends one process of the cluster with SIGTERM, and waits until it has ended.
+func (c *Cluster) StopProcess(ctx context.Context, process string) error {
+	_, err := c.run(ctx, "stop", process)
+	return err
+}
+
+// StartProcess starts a process that has ended once more, and waits until it is ready.
+func (c *Cluster) StartProcess(ctx context.Context, process string) error {
+	_, err := c.run(ctx, "start", process)
+	return err
 }
 
 // Stop removes the cluster.
