@@ -70,6 +70,7 @@ func (w *Watcher) step(ctx context.Context, name string, do func(context.Context
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.StepTimeout)
 	defer cancel()
 	err := do(ctx)
+	// Logged at once, although it is returned too: the last step ends the pod that this runs in.
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "cascade step not confirmed", "step", name)
 	} else {

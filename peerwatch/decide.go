@@ -124,6 +124,9 @@ func judgeCluster(p Policy, c Cluster, now time.Time) *Action {
 	if verdict := judgeHeads(p, c); verdict != nil {
 		return verdict
 	}
+	if verdict := judgeWorkers(p, c); verdict != nil {
+		return verdict
+	}
 	return judgeReadiness(p, c, now)
 }
 
@@ -148,7 +151,7 @@ func judgeObject(p Policy, c Cluster, now time.Time) *Action {
 // judgeHeads looks at the head pods. What happens to the pods of a watcher's own cluster while that goes away is no
 // evidence, nor is the deletion of the pod it runs in.
 func judgeHeads(p Policy, c Cluster) *Action {
-	if c.HeadsBlind != "" || (c.Self && !c.usable()) {
+	if c.PodsBlind != "" || (c.Self && !c.usable()) {
 		return nil
 	}
 	heads := c.heads()
@@ -173,19 +176,41 @@ func judgeHead(p Policy, c Cluster, pod Pod) *Action {
 	case pod.Deleting:
 		return failed("head pod %s of RayCluster %s is being deleted", pod.Name, c.Name)
 	}
-	for _, container := range pod.Containers {
-		if what := container.failure(); what != "" && !slices.Contains(p.Sidecars, container.Name) {
-			return failed("container %q of head pod %s of RayCluster %s %s", container.Name, pod.Name, c.Name, what)
-		}
+	return judgePod(p, c, pod, "head pod")
+}
+
+// judgeWorkers looks at the worker pods of a cluster that is there to stay: its size is fixed, so each of them is missed.
+// One that is gone without a trace is left to Ray and the driver, and so is readiness: a head says how its cluster is.
+func judgeWorkers(p Policy, c Cluster) *Action {
+	if c.PodsBlind != "" || c.Blind != "" || !c.usable() {
+		return nil
 	}
-	if pod.Failed {
-		return failed("head pod %s of RayCluster %s failed: %s", pod.Name, c.Name, pod.Message)
+	for _, pod := range c.workers() {
+		if pod.Deleting {
+			return failed("worker pod %s of RayCluster %s is being deleted", pod.Name, c.Name)
+		}
+		if verdict := judgePod(p, c, pod, "worker pod"); verdict != nil {
+			return verdict
+		}
 	}
 	return nil
 }
 
-// failure says how a container failed; empty if it did not. A restarted head has lost its Ray cluster, whatever its
-// exit code.
+// judgePod looks at how a pod and its containers ended.
+func judgePod(p Policy, c Cluster, pod Pod, what string) *Action {
+	for _, container := range pod.Containers {
+		if how := container.failure(); how != "" && !slices.Contains(p.Sidecars, container.Name) {
+			return failed("container %q of %s %s of RayCluster %s %s", container.Name, what, pod.Name, c.Name, how)
+		}
+	}
+	if pod.Failed {
+		return failed("%s %s of RayCluster %s failed: %s", what, pod.Name, c.Name, pod.Message)
+	}
+	return nil
+}
+
+// failure says how a container failed; empty if it did not. A restarted head has lost its Ray cluster, and a restarted
+// worker what ran on it, whatever the exit code.
 func (c Container) failure() string {
 	switch {
 	case c.Restarts > 0 && c.Exit != nil:

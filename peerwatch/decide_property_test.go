@@ -48,7 +48,7 @@ func (w *world) step(policy Policy) {
 
 func (w *world) show(c Cluster, i int) Cluster {
 	if w.now.Before(w.born[i]) {
-		return c.foldObject(nil, w.trouble(), w.now).foldHeads(nil, w.trouble())
+		return c.foldObject(nil, w.trouble(), w.now).foldPods(nil, w.trouble())
 	}
 	var object rayCluster
 	object.Metadata.UID = c.Name + "-1"
@@ -57,14 +57,27 @@ func (w *world) show(c Cluster, i int) Cluster {
 		object.Status.Conditions[0].Status = "False"
 		object.Status.Conditions[0].LastTransitionTime = w.since[i].String()
 	}
-	return c.foldObject([]rayCluster{object}, w.trouble(), w.now).foldHeads([]pod{w.head(c.Name)}, w.trouble())
+	return c.foldObject([]rayCluster{object}, w.trouble(), w.now).foldPods([]pod{w.head(c.Name), w.worker(c.Name)}, w.trouble())
 }
 
 func (w *world) head(cluster string) pod {
-	head := pod{Metadata: objectMeta{Name: cluster + "-head", UID: cluster + "-head-1"}}
-	head.Metadata.OwnerReferences = append(head.Metadata.OwnerReferences, ownerReference{Kind: "RayCluster", UID: cluster + "-1"})
+	head := ofCluster(cluster, "head")
 	head.Status.ContainerStatuses = []containerStatus{{Name: "ray-head"}, {Name: "registry", RestartCount: w.random.IntN(3)}}
 	return head
+}
+
+func (w *world) worker(cluster string) pod {
+	worker := ofCluster(cluster, "worker")
+	worker.Status.ContainerStatuses = []containerStatus{{Name: "ray-worker"}, {Name: "registry", RestartCount: w.random.IntN(3)}}
+	return worker
+}
+
+func ofCluster(cluster, nodeType string) pod {
+	name := cluster + "-" + nodeType
+	return pod{Metadata: objectMeta{
+		Name: name, UID: name + "-1", Labels: map[string]string{labelCluster: cluster, labelNodeType: nodeType},
+		OwnerReferences: []ownerReference{{Kind: "RayCluster", UID: cluster + "-1"}},
+	}}
 }
 
 // trouble is an answer of the API server that says nothing.
@@ -105,7 +118,7 @@ func TestNoMissedDeath(t *testing.T) {
 		killed := w.head("gym")
 		killed.Status.ContainerStatuses[0].RestartCount = 1
 		w.obs.change(1, func(c Cluster) Cluster {
-			return c.foldObject([]rayCluster{object}, nil, w.now).foldHeads([]pod{killed}, nil)
+			return c.foldObject([]rayCluster{object}, nil, w.now).foldPods([]pod{killed}, nil)
 		})
 		require.Equal(t, Fail, Decide(policy, w.obs, w.now).Kind, "seed %d", seed)
 	}

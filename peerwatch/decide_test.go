@@ -32,13 +32,17 @@ func healthyCluster(name string, self bool) Cluster {
 			Name: name + "-head", UID: name + "-head-1", Owner: uid,
 			Containers: []Container{{Name: "ray-head"}, {Name: "registry"}},
 		}},
+		Workers: []Pod{{
+			Name: name + "-worker", UID: name + "-worker-1", Owner: uid,
+			Containers: []Container{{Name: "ray-worker"}, {Name: "registry"}},
+		}},
 	}
 }
 
 func rl(o *Observation) *Cluster  { return &o.Clusters[0] }
 func gym(o *Observation) *Cluster { return &o.Clusters[1] }
 
-func absent(c *Cluster) { c.Present, c.UID, c.Heads = false, "", nil }
+func absent(c *Cluster) { c.Present, c.UID, c.Heads, c.Workers = false, "", nil, nil }
 
 func neverSeen(c *Cluster) {
 	*c = Cluster{Name: c.Name, Self: c.Self, Since: start}
@@ -91,6 +95,33 @@ func TestDecide(t *testing.T) {
 		{"a head that is not there yet", func(o *Observation) {
 			gym(o).Heads, gym(o).FirstHead, gym(o).WasReady = nil, "", false
 		}, late, Wait, "", 0},
+
+		// Its workers.
+		{"a worker container that restarted", func(o *Observation) {
+			gym(o).Workers[0].Containers[0] = Container{Name: "ray-worker", Restarts: 1, Exit: &Exit{137, "OOMKilled"}}
+		}, early, Fail, `container "ray-worker" of worker pod gym-worker of RayCluster gym restarted (exit code 137, OOMKilled)`, 0},
+		{"a worker of its own cluster that restarted", func(o *Observation) {
+			rl(o).Workers[0].Containers[0].Restarts = 1
+		}, early, Fail, `container "ray-worker" of worker pod rl-worker of RayCluster rl restarted`, 0},
+		{"a sidecar of a worker that restarted", func(o *Observation) { gym(o).Workers[0].Containers[1].Restarts = 1 }, early, Wait, "", 0},
+		{"an evicted worker", func(o *Observation) {
+			gym(o).Workers[0].Failed, gym(o).Workers[0].Message = true, "Evicted: the node was low on memory"
+		}, early, Fail, "worker pod gym-worker of RayCluster gym failed: Evicted: the node was low on memory", 0},
+		{"a worker that is being deleted", func(o *Observation) { gym(o).Workers[0].Deleting = true }, early, Fail, "worker pod gym-worker of RayCluster gym is being deleted", 0},
+		{"a worker that an earlier cluster of that name left behind", func(o *Observation) {
+			gym(o).Workers = append(gym(o).Workers, Pod{Name: "old", UID: "old", Owner: "gym-0", Deleting: true})
+		}, early, Wait, "", 0},
+		{"workers that are not there yet", func(o *Observation) { gym(o).Workers = nil }, late, Wait, "", 0},
+		{"a worker of its own cluster that goes with it", func(o *Observation) {
+			rl(o).Deleting, rl(o).Workers[0].Deleting = true, true
+		}, early, Wait, "", 0},
+		{"a head that failed explains the worker that did", func(o *Observation) {
+			gym(o).Workers[0].Containers[0].Restarts = 1
+			gym(o).Heads[0].Containers[0].Restarts = 1
+		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted`, 0},
+		{"a worker whose cluster cannot be seen is no evidence", func(o *Observation) {
+			gym(o).Blind, gym(o).Workers[0].Deleting = "503", true
+		}, early, Blind, "cannot see RayCluster gym: 503", 0},
 
 		// Its readiness.
 		{"a head that has never been ready is not unready", func(o *Observation) {
@@ -153,8 +184,8 @@ func TestDecide(t *testing.T) {
 
 		// An API server that does not tell.
 		{"P2 a peer that cannot be seen is no evidence", func(o *Observation) {
-			gym(o).Blind, gym(o).HeadsBlind = "503", "503"
-		}, late, Blind, "cannot see RayCluster gym: 503; head pods of gym: 503", 0},
+			gym(o).Blind, gym(o).PodsBlind = "503", "503"
+		}, late, Blind, "cannot see RayCluster gym: 503; pods of gym: 503", 0},
 		{"P2 a peer that was never seen because nothing can be", func(o *Observation) {
 			neverSeen(gym(o))
 			gym(o).Blind = "403"
@@ -192,7 +223,7 @@ func TestFold(t *testing.T) {
 	ready := condition{Type: "HeadPodReady", Status: "True"}
 	unready := condition{Type: "HeadPodReady", Status: "False", Reason: "ContainersNotReady", Message: "ray-head"}
 	head := func(uid, owner string) pod {
-		p := pod{Metadata: objectMeta{Name: "head", UID: uid}}
+		p := pod{Metadata: objectMeta{Name: "head", UID: uid, Labels: map[string]string{labelNodeType: "head"}}}
 		p.Metadata.OwnerReferences = append(p.Metadata.OwnerReferences, ownerReference{"RayCluster", owner})
 		return p
 	}
@@ -227,8 +258,13 @@ func TestFold(t *testing.T) {
 	})
 	t.Run("the first head is found whichever watch is first, and not among an earlier cluster's", func(t *testing.T) {
 		pods := []pod{head("old", "a0"), head("new", "a")}
-		require.Equal(t, "new", Cluster{}.foldHeads(pods, nil).foldObject(seen("a"), nil, start).FirstHead)
-		require.Equal(t, "new", Cluster{}.foldObject(seen("a"), nil, start).foldHeads(pods, nil).FirstHead)
+		require.Equal(t, "new", Cluster{}.foldPods(pods, nil).foldObject(seen("a"), nil, start).FirstHead)
+		require.Equal(t, "new", Cluster{}.foldObject(seen("a"), nil, start).foldPods(pods, nil).FirstHead)
+	})
+	t.Run("heads and workers are told apart", func(t *testing.T) {
+		c := Cluster{}.foldPods([]pod{ofCluster("gym", "worker"), ofCluster("gym", "head")}, nil)
+		require.Equal(t, "gym-head", c.Heads[0].Name)
+		require.Equal(t, "gym-worker", c.Workers[0].Name)
 	})
 	t.Run("an error keeps what was known", func(t *testing.T) {
 		c := Cluster{}.foldObject(seen("a", ready), nil, start).foldObject(nil, errStillThere, start)

@@ -1,8 +1,7 @@
 // Package peerwatch takes a run down whole when a part of it fails or when it has finished, so that no GPU is held by
 // half a run.
 //
-// One watcher runs beside the Ray head of each cluster. It watches the run's RayClusters and their head pods, the
-// driver Job and the registry's ConfigMap, decides from their levels ([Decide] is a pure function; its test is the
+// One watcher runs beside the Ray head of each cluster. It watches the run's RayClusters and their pods, the driver Job and the registry's ConfigMap, decides from their levels ([Decide] is a pure function; its test is the
 // specification), looks again at everything before it acts, and cascades: it reports the reason to the registry,
 // deletes the peers, then the driver Job, and its own cluster last.
 //
@@ -10,8 +9,8 @@
 // well is never reported as failed; the first reported reason stays; any number of watchers may cascade at once; a
 // watcher that is started again finishes what it left.
 //
-// It does not restart anything, does not judge workers (Ray and the driver do), and does not act on its own cluster's
-// deletion: that is what its peers see.
+// It does not restart anything, does not count workers (one that vanishes without being seen to end is left to Ray and
+// the driver), and does not act on its own cluster's deletion: that is what its peers see.
 //
 //	watcher, err := peerwatch.New(peerwatch.Config{Run: "qwen3", Namespace: "train", Self: "qwen3-rl",
 //		Peers: []string{"qwen3-gym"}, Driver: "qwen3-driver", Policy: peerwatch.DefaultPolicy()}, restConfig)

@@ -16,7 +16,7 @@ func begin(self string, peers []string, driver string, now time.Time) Observatio
 	obs := Observation{Registry: Registry{Blind: notLookedYet}}
 	for _, name := range append([]string{self}, peers...) {
 		obs.Clusters = append(obs.Clusters, Cluster{
-			Name: name, Self: name == self, Since: now, Blind: notLookedYet, HeadsBlind: notLookedYet,
+			Name: name, Self: name == self, Since: now, Blind: notLookedYet, PodsBlind: notLookedYet,
 		})
 	}
 	if driver != "" {
@@ -60,12 +60,19 @@ func (c Cluster) foldReadiness(object rayCluster, now time.Time) Cluster {
 	return c
 }
 
-func (c Cluster) foldHeads(items []pod, err error) Cluster {
+func (c Cluster) foldPods(items []pod, err error) Cluster {
 	if err != nil {
-		c.HeadsBlind = err.Error()
+		c.PodsBlind = err.Error()
 		return c
 	}
-	c.HeadsBlind, c.Heads = "", levels(items)
+	c.PodsBlind, c.Heads, c.Workers = "", nil, nil
+	for _, item := range items {
+		if item.isHead() {
+			c.Heads = append(c.Heads, item.level())
+		} else {
+			c.Workers = append(c.Workers, item.level())
+		}
+	}
 	return c.rememberHead()
 }
 

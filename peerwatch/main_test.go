@@ -76,14 +76,21 @@ func (r testRun) createCluster(t *testing.T, short string) {
 		Type: "HeadPodReady", Status: metav1.ConditionTrue, Reason: "HeadPodRunningAndReady", LastTransitionTime: metav1.Now(),
 	}}
 	require.NoError(t, r.Status().Update(t.Context(), cluster))
-	head := &corev1.Pod{ObjectMeta: r.meta(cluster.Name + "-head"), Spec: container("ray-head")}
-	head.Labels = map[string]string{"ray.io/cluster": cluster.Name, "ray.io/node-type": "head"}
-	head.OwnerReferences = []metav1.OwnerReference{{
+	r.createPod(t, cluster, "head")
+	r.createPod(t, cluster, "worker")
+}
+
+// createPod makes a pod of a cluster as KubeRay does, with a container that runs.
+func (r testRun) createPod(t *testing.T, cluster *rayv1.RayCluster, nodeType string) {
+	t.Helper()
+	pod := &corev1.Pod{ObjectMeta: r.meta(cluster.Name + "-" + nodeType), Spec: container("ray-" + nodeType)}
+	pod.Labels = map[string]string{"ray.io/cluster": cluster.Name, "ray.io/node-type": nodeType}
+	pod.OwnerReferences = []metav1.OwnerReference{{
 		APIVersion: "ray.io/v1", Kind: "RayCluster", Name: cluster.Name, UID: cluster.UID,
 	}}
-	require.NoError(t, r.Create(t.Context(), head))
-	head.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "ray-head", Ready: true}}
-	require.NoError(t, r.Status().Update(t.Context(), head))
+	require.NoError(t, r.Create(t.Context(), pod))
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "ray-" + nodeType, Ready: true}}
+	require.NoError(t, r.Status().Update(t.Context(), pod))
 }
 
 func (r testRun) createDriver(t *testing.T) {
@@ -96,16 +103,21 @@ func (r testRun) createDriver(t *testing.T) {
 	}))
 }
 
-// killHead is what the kubelet reports after a head's container was killed.
 func (r testRun) killHead(t *testing.T, short string) {
 	t.Helper()
-	var head corev1.Pod
-	require.NoError(t, r.get(t, r.name+"-"+short+"-head", &head))
-	head.Status.ContainerStatuses = []corev1.ContainerStatus{{
-		Name: "ray-head", RestartCount: 1,
+	r.kill(t, r.name+"-"+short+"-head")
+}
+
+// kill is what the kubelet reports after a pod's container was killed.
+func (r testRun) kill(t *testing.T, name string) {
+	t.Helper()
+	var pod corev1.Pod
+	require.NoError(t, r.get(t, name, &pod))
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: pod.Spec.Containers[0].Name, RestartCount: 1,
 		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "Error"}},
 	}}
-	require.NoError(t, r.Status().Update(t.Context(), &head))
+	require.NoError(t, r.Status().Update(t.Context(), &pod))
 }
 
 // completeDriver is what the Job controller reports after the driver exited 0.

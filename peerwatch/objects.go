@@ -5,11 +5,18 @@ import "strings"
 // The parts of the watched objects that a decision needs, as JSON.
 
 type objectMeta struct {
-	Name              string           `json:"name"`
-	UID               string           `json:"uid"`
-	DeletionTimestamp string           `json:"deletionTimestamp"`
-	OwnerReferences   []ownerReference `json:"ownerReferences"`
+	Name              string            `json:"name"`
+	UID               string            `json:"uid"`
+	Labels            map[string]string `json:"labels"`
+	DeletionTimestamp string            `json:"deletionTimestamp"`
+	OwnerReferences   []ownerReference  `json:"ownerReferences"`
 }
+
+// KubeRay's labels on the pods of a RayCluster.
+const (
+	labelCluster  = "ray.io/cluster"
+	labelNodeType = "ray.io/node-type" // head or worker
+)
 
 type ownerReference struct {
 	Kind string `json:"kind"`
@@ -128,6 +135,8 @@ func (s containerStatus) exit() *Exit {
 	}
 	return &Exit{Code: ended.ExitCode, Reason: ended.Reason}
 }
+
+func (p pod) isHead() bool { return p.Metadata.Labels[labelNodeType] == "head" }
 
 func (p pod) level() Pod {
 	containers := make([]Container, 0, len(p.Status.ContainerStatuses))

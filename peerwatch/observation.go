@@ -14,8 +14,8 @@ type Observation struct {
 	Registry Registry
 }
 
-// Cluster is one RayCluster and its head pods. Blind and HeadsBlind say why they cannot be seen now; what is blind is
-// no evidence.
+// Cluster is one RayCluster and its pods. Blind and PodsBlind say why they cannot be seen now; what is blind is no
+// evidence.
 type Cluster struct {
 	Name string
 	Self bool
@@ -35,16 +35,20 @@ type Cluster struct {
 	UnreadySpell  string
 	UnreadyReason string
 
-	HeadsBlind string
-	Heads      []Pod
+	PodsBlind string
+	Heads     []Pod
+	Workers   []Pod
 	// FirstHead is the UID of the first head pod of the first cluster of this name.
 	FirstHead string
 }
 
-// heads are the head pods of the cluster itself. An earlier cluster of the same name may still have pods that end.
-func (c Cluster) heads() []Pod {
+func (c Cluster) heads() []Pod   { return c.own(c.Heads) }
+func (c Cluster) workers() []Pod { return c.own(c.Workers) }
+
+// own are the pods of the cluster itself. An earlier cluster of the same name may still have pods that end.
+func (c Cluster) own(pods []Pod) []Pod {
 	var own []Pod
-	for _, pod := range c.Heads {
+	for _, pod := range pods {
 		if c.Seen && pod.Owner == c.FirstUID {
 			own = append(own, pod)
 		}
@@ -55,7 +59,7 @@ func (c Cluster) heads() []Pod {
 // usable: the cluster is there to stay.
 func (c Cluster) usable() bool { return c.Present && !c.Deleting }
 
-// Pod is a head pod.
+// Pod is a pod of a RayCluster or of the driver Job.
 type Pod struct {
 	Name, UID string
 	// Owner is the UID of its RayCluster.
@@ -67,7 +71,7 @@ type Pod struct {
 	Containers []Container
 }
 
-// Container is one of a head pod's main containers.
+// Container is one of a pod's main containers.
 type Container struct {
 	Name     string
 	Restarts int
@@ -126,7 +130,7 @@ func (o Observation) blindSpots() []string {
 	}
 	for _, c := range o.Clusters {
 		add("RayCluster "+c.Name, c.Blind)
-		add("head pods of "+c.Name, c.HeadsBlind)
+		add("pods of "+c.Name, c.PodsBlind)
 	}
 	add("driver Job "+o.Driver.Name, o.Driver.Blind)
 	add("the registry", o.Registry.Blind)

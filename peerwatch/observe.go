@@ -54,7 +54,7 @@ func (s watched[T]) update(items []T, err error) update {
 func (w *Watcher) sources() []source {
 	var list []source
 	for i, name := range append([]string{w.cfg.Self}, w.cfg.Peers...) {
-		list = append(list, w.clusterSource(i, name), headSource(i, name))
+		list = append(list, w.clusterSource(i, name), podSource(i, name))
 	}
 	if w.cfg.Driver != "" {
 		list = append(list, driverSource(w.cfg.Driver), driverPods(w.cfg.Driver))
@@ -74,11 +74,11 @@ func (w *Watcher) clusterSource(i int, name string) source {
 	}
 }
 
-func headSource(i int, name string) source {
+func podSource(i int, name string) source {
 	return watched[pod]{
-		kubeclient.Query{Resource: kubeclient.Pods, Labels: "ray.io/cluster=" + name + ",ray.io/node-type=head"},
+		kubeclient.Query{Resource: kubeclient.Pods, Labels: labelCluster + "=" + name},
 		func(obs *Observation, items []pod, err error) {
-			obs.change(i, func(c Cluster) Cluster { return c.foldHeads(items, err) })
+			obs.change(i, func(c Cluster) Cluster { return c.foldPods(items, err) })
 		},
 	}
 }

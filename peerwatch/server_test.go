@@ -20,6 +20,7 @@ func TestAgainstAPIServer(t *testing.T) {
 	s := startServer(t)
 	for name, test := range map[string]func(*testing.T, *server){
 		"a killed head takes everything down and the reason names it":       testKilledHead,
+		"a killed worker takes everything down as well":                     testKilledWorker,
 		"two watchers at once are harmless":                                 testTwoWatchers,
 		"a success takes the clusters down and reports no error":            testSuccess,
 		"a peer that went because the driver completed is a success":        testSuccessSeenLate,
@@ -57,6 +58,16 @@ func testKilledHead(t *testing.T, s *server) {
 	require.Equal(t, want, r.reported(t))
 	r.requireClustersGone(t)
 	r.requireGone(t, "killed-driver", &batchv1.Job{})
+}
+
+func testKilledWorker(t *testing.T, s *server) {
+	r := s.newRun(t, "worker")
+	w := r.watch(t, "rl", s.cfg)
+	r.kill(t, "worker-gym-worker")
+	require.Equal(t, Fail, w.wait(t).Action.Kind)
+	require.NoError(t, w.err)
+	require.Equal(t, `container "ray-worker" of worker pod worker-gym-worker of RayCluster worker-gym restarted (exit code 137, Error)`, r.reported(t))
+	r.requireClustersGone(t)
 }
 
 func testTwoWatchers(t *testing.T, s *server) {

@@ -33,21 +33,28 @@ type Config struct {
 
 const defaultStepTimeout = 25 * time.Second
 
+// validate reports every problem at once.
 func (c Config) validate() error {
 	var problems []error
-	for what, names := range map[string][]string{"self": {c.Self}, "peer": c.Peers, "driver": {c.Driver}} {
-		for _, name := range names {
-			if what == "driver" && name == "" {
-				continue
-			}
-			for _, problem := range validation.IsDNS1123Subdomain(name) {
-				problems = append(problems, fmt.Errorf("%s %q: %s", what, name, problem))
-			}
+	checkName := func(what, name string) {
+		for _, problem := range validation.IsDNS1123Subdomain(name) {
+			problems = append(problems, fmt.Errorf("%s %q: %s", what, name, problem))
 		}
 	}
-	if c.Policy.StartupGrace <= 0 || c.Policy.UnreadyGrace <= 0 {
-		problems = append(problems, errors.New("policy: both graces must be positive"))
+	checkName("self", c.Self)
+	for _, peer := range c.Peers {
+		checkName("peer", peer)
 	}
+	if c.Driver != "" {
+		checkName("driver", c.Driver)
+	}
+	checkGrace := func(what string, grace time.Duration) {
+		if grace <= 0 {
+			problems = append(problems, fmt.Errorf("%s %s: must be longer than zero", what, grace))
+		}
+	}
+	checkGrace("startup grace", c.Policy.StartupGrace)
+	checkGrace("unready grace", c.Policy.UnreadyGrace)
 	return errors.Join(problems...)
 }
 

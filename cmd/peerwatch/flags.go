@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -17,7 +18,7 @@ const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // parse reads the command line. What it leaves out may come from the environment of NeMo-RL's inline watcher:
 // SELF_CLUSTER_NAME, PEER_CLUSTER_NAME and JOB_ID for --self, --peer and --run, and POLL_INTERVAL (seconds) times
-// MAX_PEER_FAILURES for --unready-grace.
+// MAX_PEER_FAILURES for --unready-grace. The error is [flag.ErrHelp] when help was asked for and has gone to stderr.
 func parse(args []string, env func(string) string, stderr io.Writer) (peerwatch.Config, error) {
 	cfg := peerwatch.Config{
 		Policy: peerwatch.DefaultPolicy(),
@@ -29,7 +30,7 @@ func parse(args []string, env func(string) string, stderr io.Writer) (peerwatch.
 		return cfg, err
 	}
 	flags := flag.NewFlagSet("peerwatch", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags.SetOutput(io.Discard) // whoever calls prints the error; the usage is printed when it is asked for
 	flags.StringVar(&cfg.Run, "run", first(env("TANDEM_RUN"), env("JOB_ID")), "name of the run (default $TANDEM_RUN, else $JOB_ID)")
 	flags.StringVar(&cfg.Namespace, "namespace", env("TANDEM_NAMESPACE"), "namespace of the run (default $TANDEM_NAMESPACE, else the pod's)")
 	flags.StringVar(&cfg.Prefix, "prefix", registry.DefaultPrefix, "what precedes the run in the registry ConfigMap's name")
@@ -39,6 +40,10 @@ func parse(args []string, env func(string) string, stderr io.Writer) (peerwatch.
 	flags.DurationVar(&cfg.Policy.StartupGrace, "startup-grace", cfg.Policy.StartupGrace, "how long a cluster may be absent")
 	flags.DurationVar(&cfg.Policy.UnreadyGrace, "unready-grace", grace, "how long a head that was ready may be unready")
 	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			flags.SetOutput(stderr)
+			flags.Usage()
+		}
 		return cfg, err
 	}
 	return complete(cfg, flags, env)
@@ -78,11 +83,11 @@ func inlineGrace(env func(string) string, otherwise time.Duration) (time.Duratio
 	}
 	seconds, err := strconv.Atoi(first(interval, "10"))
 	if err != nil {
-		return 0, fmt.Errorf("POLL_INTERVAL: %w", err)
+		return 0, fmt.Errorf("POLL_INTERVAL: want a whole number of seconds: %w", err)
 	}
 	times, err := strconv.Atoi(first(failures, "3"))
 	if err != nil {
-		return 0, fmt.Errorf("MAX_PEER_FAILURES: %w", err)
+		return 0, fmt.Errorf("MAX_PEER_FAILURES: want a whole number: %w", err)
 	}
 	return time.Duration(seconds*times) * time.Second, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,7 @@ func TestUsage(t *testing.T) {
 			code := run(t.Context(), tc.args, environment(tc.env), &stderr)
 			require.Equal(t, exitUsage, code)
 			require.Contains(t, stderr.String(), tc.want)
+			require.Equal(t, 1, strings.Count(stderr.String(), "\n"), "said once: %s", &stderr)
 		})
 	}
 	var stderr bytes.Buffer

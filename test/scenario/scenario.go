@@ -69,6 +69,11 @@ func Faults(examples string) []Scenario {
 		Scenario{
 			Name: "head", Driver: endless, Kill: &Process{Cluster: "rl", Group: "head", Name: "ray"},
 			Reason: "ray start ended with exit code 137",
+		},
+		// A worker's Ray is not reported by its pod, and the driver that would notice is at rest: whoever watches the pods must see it.
+		Scenario{
+			Name: "worker", Driver: []string{"grpo", "--steps", "1000", "--step-time", "10s"},
+			Kill: &Process{Cluster: "rl", Group: "gpu-workers", Name: "ray"}, Reason: "exit code 137",
 		})
 }
 
