@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -13,9 +14,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,6 +54,25 @@ func newCluster(t *testing.T, config *rest.Config) *cluster {
 	launcher, err := launch.New(config)
 	require.NoError(t, err)
 	return &cluster{t: t, config: config, client: c, launcher: launcher}
+}
+
+// asUser lets the launcher act as somebody who has the rights of docs/user-role.yaml in a namespace, and no others.
+func (c *cluster) asUser(namespace string) {
+	c.t.Helper()
+	data, err := os.ReadFile("../docs/user-role.yaml")
+	require.NoError(c.t, err)
+	for _, document := range bytes.Split(data, []byte("\n---\n")) {
+		var object unstructured.Unstructured
+		require.NoError(c.t, yaml.UnmarshalStrict(document, &object.Object))
+		if object.GetKind() == "RoleBinding" {
+			object.SetNamespace(namespace)
+		}
+		require.NoError(c.t, c.client.Create(c.t.Context(), &object))
+	}
+	config := rest.CopyConfig(c.config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: "researcher-1", Groups: []string{"system:authenticated"}}
+	c.launcher, err = launch.New(config)
+	require.NoError(c.t, err)
 }
 
 // run loads an example into a namespace of its own.

@@ -41,6 +41,7 @@ func TestRunsOnARealAPIServer(t *testing.T) {
 		{"down removes everything and waits for the pods", downWaits},
 		{"down says what is left when its time is up", downTimesOut},
 		{"down touches no other run", downLeavesOthers},
+		{"the documented rights of a user are enough", userMayDoAll},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -251,6 +252,24 @@ func downLeavesOthers(t *testing.T, c *cluster) {
 }
 
 // Without the controllers' CRDs the cluster is told apart from a broken one, and a run can still be removed.
+func userMayDoAll(t *testing.T, c *cluster) {
+	jobSet, rayClusters := c.run("disagg-jobset"), c.run("disagg-raycluster")
+	rayClusters.Metadata.Namespace = jobSet.Metadata.Namespace
+	c.asUser(jobSet.Metadata.Namespace)
+	for _, run := range []*v1alpha1.Run{jobSet, rayClusters} {
+		c.up(run)
+		ctx, stop := context.WithCancel(t.Context())
+		w := c.wait(ctx, run)
+		w.line("run " + run.Metadata.Name + ": Pending")
+		stop()
+		_, err := w.end()
+		require.ErrorIs(t, err, context.Canceled)
+		removal, err := c.launcher.Down(t.Context(), run.Metadata.Namespace, run.Metadata.Name)
+		require.NoError(t, err)
+		require.NotEmpty(t, removal.Removed)
+	}
+}
+
 func TestAClusterWithoutTheControllers(t *testing.T) {
 	env := testenv.Environment(t)
 	env.CRDDirectoryPaths = nil

@@ -48,7 +48,7 @@ func account(run *v1alpha1.Run, name string, rules []*rbacv1ac.PolicyRuleApplyCo
 // registryRules: read and write the run's endpoints.
 func registryRules(run string) []*rbacv1ac.PolicyRuleApplyConfiguration {
 	return []*rbacv1ac.PolicyRuleApplyConfiguration{
-		rule("", "configmaps", "get", "list", "watch", "patch", "update").WithResourceNames(v1alpha1.ConfigMapName(run)),
+		rule("", "configmaps", "get", "list", "watch", "patch").WithResourceNames(v1alpha1.ConfigMapName(run)),
 	}
 }
 
@@ -63,7 +63,6 @@ func peerwatchRules(run *v1alpha1.Run) []*rbacv1ac.PolicyRuleApplyConfiguration 
 		rule("ray.io", "rayclusters", "get", "list", "watch", "delete").WithResourceNames(clusters...),
 		rule("batch", "jobs", "get", "list", "watch", "delete").WithResourceNames(driver),
 		rule("", "pods", "get", "list", "watch"),
-		rule("", "events", "create", "patch"),
 	}
 }
 
