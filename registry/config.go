@@ -91,7 +91,7 @@ const maxKey = 253
 
 func checkKey(key string) error {
 	if len(key) > maxKey || !keySyntax.MatchString(key) || key == "." || strings.HasPrefix(key, "..") {
-		return fmt.Errorf("%w %q: use 1 to %d of the characters a-z A-Z 0-9 . _ - and do not start with ..", ErrBadKey, key, maxKey)
+		return fmt.Errorf("%w %q: use 1 to %d of the characters a-z A-Z 0-9 . _ - and no .. at the start", ErrBadKey, key, maxKey)
 	}
 	return nil
 }

@@ -35,8 +35,8 @@ func (c *configMap) admits(incarnation string) error {
 // view is what a reader of one incarnation sees of a ConfigMap. Without one of its own the reader sees the current one.
 type view struct {
 	*configMap
-	wants   string // empty: everything
-	unnamed string // the incarnation of what carries none; empty: any
+	wants   string          // empty: everything
+	unnamed string          // the incarnation of what carries none; empty: any
 	gone    map[string]bool // publishers whose pod is gone
 	folded  folded
 }

@@ -1,9 +1,13 @@
 package registry
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"strconv"
+
+	"k8s.io/client-go/rest"
 )
 
 // MaxShards is the largest number of shards of a run.
@@ -22,6 +26,29 @@ func Shards(publishers int) int {
 		return 0
 	}
 	return min(MaxShards, (publishers+publishersPerShard-1)/publishersPerShard)
+}
+
+// ShardsAnnotation of the run's ConfigMap holds its number of shards, for tools that have not been told.
+const ShardsAnnotation = "tandem.dev/registry-shards"
+
+// Open is New with the number of shards that the run's ConfigMap names. It sends one request.
+func Open(ctx context.Context, cfg Config, restConfig *rest.Config) (*Store, error) {
+	store, err := New(cfg, restConfig)
+	if err != nil {
+		return nil, err
+	}
+	cm, err := store.readRetrying(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("shards: %w", err)
+	}
+	text := cm.Metadata.Annotations[ShardsAnnotation]
+	if text == "" {
+		return store, nil
+	}
+	if cfg.Shards, err = strconv.Atoi(text); err != nil {
+		return nil, fmt.Errorf("%s: annotation %s: %w", store, ShardsAnnotation, err)
+	}
+	return New(cfg, restConfig)
 }
 
 // ShardName is the name of shard i. The dot keeps it apart from the ConfigMap of a run that is called "<run>-shard-0".

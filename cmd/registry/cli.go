@@ -12,14 +12,6 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Exit codes, as the package comment says.
-const (
-	exitOK       = 0
-	exitFailed   = 1
-	exitUsage    = 2
-	exitDeadline = 3
-)
-
 // streams are the process's standard streams. Data goes to out, talk to err.
 type streams struct {
 	in       io.Reader
@@ -28,28 +20,38 @@ type streams struct {
 
 const usage = `usage: registry COMMAND [flags]
 
-  serve   serve the registry on loopback and publish this pod's endpoints
-  wait    wait until an address answers (init containers)
+In a pod
+  serve   serve the registry to the pod and publish its endpoints
+  wait    wait until keys are there, or an address answers (init containers)
+  exec    run a command, and report it as the run's failure if it fails
+
+For people
   get     print the value of a key
   set     write a key
   list    print all keys
+  watch   print keys whenever they change
+  join    add a member to the list of a key
+  leave   remove a member from the list of a key
+  delete  remove a key
   fail    report that the run has failed
+  reset   begin a new incarnation of the run
 
 registry COMMAND -h prints the flags of a command.
 `
 
-// usageError is a mistake on the command line.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
 var commands = map[string]func(context.Context, []string, streams) error{
-	"serve": serve,
-	"wait":  waitFor,
-	"get":   get,
-	"set":   set,
-	"list":  list,
-	"fail":  fail,
+	"serve":  serve,
+	"wait":   waitFor,
+	"exec":   execute,
+	"get":    get,
+	"set":    set,
+	"list":   list,
+	"watch":  watch,
+	"join":   join,
+	"leave":  leave,
+	"delete": remove,
+	"fail":   fail,
+	"reset":  reset,
 }
 
 // run is the whole program but for the process around it.
@@ -64,24 +66,10 @@ func run(ctx context.Context, args []string, std streams) int {
 		return exitUsage
 	}
 	err := command(withLogger(ctx, std.err), args[1:], std)
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err != nil && !errors.Is(err, flag.ErrHelp) && !errors.As(err, new(childError)) {
 		fmt.Fprintln(std.err, "error:", err)
 	}
 	return exitCode(err)
-}
-
-func exitCode(err error) int {
-	var mistake usageError
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
-		return exitOK
-	case errors.As(err, &mistake):
-		return exitUsage
-	case errors.Is(err, context.DeadlineExceeded):
-		return exitDeadline
-	default:
-		return exitFailed
-	}
 }
 
 // withLogger sends the libraries' logs, client-go's among them, to w as JSON.
@@ -96,14 +84,19 @@ func withLogger(ctx context.Context, w io.Writer) context.Context {
 func parse(flags *flag.FlagSet, args []string, std streams) (rest []string, err error) {
 	flags.SetOutput(std.err)
 	for {
-		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		} else if err != nil {
-			return nil, usageError{err}
+		if err := flags.Parse(args); err != nil {
+			return nil, usageOrHelp(err)
 		}
 		if flags.NArg() == 0 {
 			return rest, nil
 		}
 		rest, args = append(rest, flags.Arg(0)), flags.Args()[1:]
 	}
+}
+
+func usageOrHelp(err error) error {
+	if errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	return usageError{err}
 }

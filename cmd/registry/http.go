@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,26 +13,34 @@ import (
 	"github.com/tandem-rl/tandem/registry"
 )
 
-// maxBody is what a request may carry: as much as a ConfigMap may hold. requestPatience bounds a request that does not
-// wait.
+// Limits of the interface. A request may carry as much as a ConfigMap may hold; requests that wait are few in a pod.
 const (
-	maxBody         = 1 << 20
-	requestPatience = 30 * time.Second
+	maxBody  = 1 << 20
+	maxWaits = 256
 )
 
 // handler is the HTTP form of a store.
-type handler struct{ store *registry.Store }
+type handler struct {
+	store   *registry.Store
+	metrics *metrics
+	waits   chan struct{} // holds one token for every request that waits
+	beat    time.Duration // how often a watch without news is written to
+}
 
-func newHandler(store *registry.Store) http.Handler {
-	h := handler{store}
+func newHandler(store *registry.Store, m *metrics) http.Handler {
+	h := handler{store, m, make(chan struct{}, maxWaits), heartbeat}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/endpoints", h.reply(h.list))
 	mux.HandleFunc("GET /v1/endpoints/{key}", h.reply(h.get))
 	mux.HandleFunc("PUT /v1/endpoints/{key}", h.reply(h.set))
+	mux.HandleFunc("DELETE /v1/endpoints/{key}", h.reply(h.delete))
 	mux.HandleFunc("POST /v1/endpoints/{key}/members", h.reply(h.join))
+	mux.HandleFunc("DELETE /v1/endpoints/{key}/members", h.reply(h.leave))
 	mux.HandleFunc("POST /v1/fail", h.reply(h.fail))
+	mux.HandleFunc("GET /v1/watch", h.watch)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", h.reply(h.ready))
+	mux.HandleFunc("GET /metrics", m.serve)
 	return mux
 }
 
@@ -41,15 +50,18 @@ type keyValue struct {
 	Value string `json:"value"`
 }
 
+// endpointList is the answer about many.
+type endpointList struct {
+	Endpoints []registry.Endpoint `json:"endpoints"`
+}
+
 type empty struct{}
 
-var errTimedOut = errors.New("timed out")
-
 func (h handler) list(r *http.Request) (any, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), requestPatience)
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	endpoints, err := h.store.List(ctx)
-	return map[string]any{"endpoints": endpoints}, err
+	list, err := h.store.List(ctx)
+	return endpointList{list}, err
 }
 
 func (h handler) get(r *http.Request) (any, error) {
@@ -57,14 +69,30 @@ func (h handler) get(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), max(wait, requestPatience))
-	defer cancel()
+	if wait > 0 {
+		done, err := h.enter()
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+	}
 	key := r.PathValue("key")
-	value, err := read(ctx, h.store, key, wait)
+	value, err := read(r.Context(), h.store, key, wait)
 	if wait > 0 && errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w after %s: %w", errTimedOut, wait, err)
 	}
 	return keyValue{key, value}, err
+}
+
+// enter counts a request that waits; it is refused when there are too many.
+func (h handler) enter() (done func(), err error) {
+	select {
+	case h.waits <- struct{}{}:
+		h.metrics.add("tandem_registry_waits", 1)
+		return func() { <-h.waits; h.metrics.add("tandem_registry_waits", -1) }, nil
+	default:
+		return nil, fmt.Errorf("%w: at most %d at a time", errCrowded, cap(h.waits))
+	}
 }
 
 func waitOf(r *http.Request) (time.Duration, error) {
@@ -85,9 +113,21 @@ func (h handler) set(r *http.Request) (any, error) {
 	})
 }
 
+func (h handler) delete(r *http.Request) (any, error) {
+	return h.write(r, func(ctx context.Context, key, _ string) error {
+		return h.store.Delete(ctx, key)
+	})
+}
+
 func (h handler) join(r *http.Request) (any, error) {
 	return h.write(r, func(ctx context.Context, key, member string) error {
 		return h.store.Join(ctx, key, member)
+	})
+}
+
+func (h handler) leave(r *http.Request) (any, error) {
+	return h.write(r, func(ctx context.Context, key, member string) error {
+		return h.store.Leave(ctx, key, member)
 	})
 }
 
@@ -99,10 +139,13 @@ func (h handler) fail(r *http.Request) (any, error) {
 
 func (h handler) write(r *http.Request, with func(ctx context.Context, key, body string) error) (any, error) {
 	body, err := io.ReadAll(r.Body)
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		return nil, fmt.Errorf("%w: at most %d bytes", errTooLarge, tooLarge.Limit)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: body: %w", registry.ErrBadValue, err)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), requestPatience)
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	return empty{}, with(ctx, r.PathValue("key"), string(body))
 }
@@ -120,36 +163,32 @@ func (h handler) reply(action func(*http.Request) (any, error)) http.HandlerFunc
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		answer, err := action(r)
-		status := http.StatusOK
 		if err != nil {
-			var code string
-			status, code = classify(err)
-			answer = map[string]string{"code": code, "message": err.Error()}
+			h.refuse(w, r, err)
+			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		encoder := json.NewEncoder(w)
-		encoder.SetEscapeHTML(false)
-		_ = encoder.Encode(answer) // the client has gone; nobody is left to tell
+		h.metrics.answered(r, "ok")
+		writeJSON(w, http.StatusOK, answer)
 	}
 }
 
-// classify maps an error to the status and code of the answer.
-func classify(err error) (status int, code string) {
-	switch {
-	case errors.Is(err, registry.ErrFailed):
-		return http.StatusFailedDependency, "failed"
-	case errors.Is(err, registry.ErrBadKey), errors.Is(err, registry.ErrBadValue), errors.Is(err, registry.ErrFull):
-		return http.StatusBadRequest, "bad_request"
-	case errors.Is(err, registry.ErrForbidden):
-		return http.StatusForbidden, "forbidden"
-	case errors.Is(err, errTimedOut):
-		return http.StatusGatewayTimeout, "timeout"
-	case errors.Is(err, context.Canceled): // the sidecar is ending; whatever was seen last
-		return http.StatusServiceUnavailable, "unavailable"
-	case errors.Is(err, registry.ErrNotFound):
-		return http.StatusNotFound, "not_found"
-	default:
-		return http.StatusServiceUnavailable, "unavailable"
-	}
+func (h handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	status, body := describe(err)
+	h.metrics.answered(r, body.Code)
+	writeJSON(w, status, body)
+}
+
+func writeJSON(w http.ResponseWriter, status int, answer any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(toJSON(answer), '\n')) // the client has gone; nobody is left to tell
+}
+
+// toJSON keeps & < > as they are: values are URLs.
+func toJSON(answer any) []byte {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(answer) // every answer is a struct of strings
+	return bytes.TrimRight(buffer.Bytes(), "\n")
 }

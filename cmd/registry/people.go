@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
@@ -12,41 +11,17 @@ import (
 	"github.com/tandem-rl/tandem/registry"
 )
 
-// patience bounds the commands for people where they do not say how long to wait.
-const patience = 30 * time.Second
-
-// command parses the flags that all commands for people share and checks the number of arguments.
-func command(name string, args []string, std streams, wants ...string) (*registry.Store, []string, error) {
-	var t target
-	flags := flag.NewFlagSet("registry "+name, flag.ContinueOnError)
-	t.bind(flags)
-	return openWith(flags, &t, args, std, wants...)
-}
-
-func openWith(flags *flag.FlagSet, t *target, args []string, std streams, wants ...string) (*registry.Store, []string, error) {
-	rest, err := parse(flags, args, std)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(rest) != len(wants) {
-		return nil, nil, usageError{fmt.Errorf("usage: %s [flags] %s", flags.Name(), strings.Join(wants, " "))}
-	}
-	store, err := t.open()
-	return store, rest, err
-}
-
 func get(ctx context.Context, args []string, std streams) error {
-	var t target
-	flags := flag.NewFlagSet("registry get", flag.ContinueOnError)
-	t.bind(flags)
-	wait := flags.Duration("wait", 0, "wait this long for the key")
-	store, args, err := openWith(flags, &t, args, std, "KEY")
+	c := newCommand("get")
+	wait := c.flags.Duration("wait", 0, "wait this long for the key")
+	if err := c.parse(args, std, "KEY"); err != nil {
+		return err
+	}
+	from, err := c.open()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(*wait, patience))
-	defer cancel()
-	value, err := read(ctx, store, args[0], *wait)
+	value, err := read(ctx, from, c.args[0], *wait)
 	if err != nil {
 		return err
 	}
@@ -55,53 +30,121 @@ func get(ctx context.Context, args []string, std streams) error {
 }
 
 // read reads a key, waiting for it where wait is not 0.
-func read(ctx context.Context, store *registry.Store, key string, wait time.Duration) (string, error) {
+func read(ctx context.Context, from endpoints, key string, wait time.Duration) (string, error) {
 	if wait == 0 {
-		return store.GetNow(ctx, key)
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return from.GetNow(ctx, key)
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	return store.Get(ctx, key)
+	return from.Get(ctx, key)
+}
+
+// change is a command that writes.
+func change(ctx context.Context, name string, args []string, std streams, do func(context.Context, endpoints, []string) error, wants ...string) error {
+	c := newCommand(name)
+	if err := c.parse(args, std, wants...); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	to, err := c.openToWrite(ctx)
+	if err != nil {
+		return err
+	}
+	return do(ctx, to, c.args)
 }
 
 func set(ctx context.Context, args []string, std streams) error {
-	store, args, err := command("set", args, std, "KEY", "VALUE")
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return store.Set(ctx, args[0], args[1])
+	return change(ctx, "set", args, std, func(ctx context.Context, to endpoints, args []string) error {
+		return to.Set(ctx, args[0], args[1])
+	}, "KEY", "VALUE")
+}
+
+func join(ctx context.Context, args []string, std streams) error {
+	return change(ctx, "join", args, std, func(ctx context.Context, to endpoints, args []string) error {
+		return to.Join(ctx, args[0], args[1])
+	}, "KEY", "MEMBER")
+}
+
+func leave(ctx context.Context, args []string, std streams) error {
+	return change(ctx, "leave", args, std, func(ctx context.Context, to endpoints, args []string) error {
+		return to.Leave(ctx, args[0], args[1])
+	}, "KEY", "MEMBER")
+}
+
+func remove(ctx context.Context, args []string, std streams) error {
+	return change(ctx, "delete", args, std, func(ctx context.Context, to endpoints, args []string) error {
+		return to.Delete(ctx, args[0])
+	}, "KEY")
 }
 
 func fail(ctx context.Context, args []string, std streams) error {
-	store, args, err := command("fail", args, std, "MESSAGE")
-	if err != nil {
+	return change(ctx, "fail", args, std, func(ctx context.Context, to endpoints, args []string) error {
+		return to.Fail(ctx, args[0])
+	}, "MESSAGE")
+}
+
+// reset needs the API server: a sidecar belongs to one incarnation and does not begin another.
+func reset(ctx context.Context, args []string, std streams) error {
+	c := newCommand("reset")
+	if err := c.parse(args, std, "INCARNATION"); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return store.Fail(ctx, args[0])
+	store, err := c.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	return store.Reset(ctx, c.args[0])
 }
 
 func list(ctx context.Context, args []string, std streams) error {
-	store, _, err := command("list", args, std)
+	c := newCommand("list")
+	if err := c.parse(args, std); err != nil {
+		return err
+	}
+	from, err := c.open()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	endpoints, err := store.List(ctx)
+	all, err := from.List(ctx)
 	if err != nil {
 		return err
 	}
-	return printEndpoints(std.out, endpoints)
+	return printEndpoints(std.out, all)
 }
 
-func printEndpoints(w io.Writer, endpoints []registry.Endpoint) error {
+// watch prints a table after every change, until it is interrupted or the run has failed.
+func watch(ctx context.Context, args []string, std streams) error {
+	c := newCommand("watch")
+	keys, err := parse(c.flags, args, std)
+	if err != nil {
+		return err
+	}
+	from, err := c.open()
+	if err != nil {
+		return err
+	}
+	for all, err := range from.Watch(ctx, keys...) {
+		if err == nil {
+			err = printEndpoints(std.out, all)
+		}
+		if err != nil {
+			return ignoreEnd(ctx, err)
+		}
+	}
+	return nil
+}
+
+func printEndpoints(w io.Writer, all []registry.Endpoint) error {
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(table, "KEY\tVALUE\tPUBLISHERS")
-	for _, e := range endpoints {
+	for _, e := range all {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", e.Key, e.Value, strings.Join(e.Publishers, ","))
 	}
 	return table.Flush()

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -14,17 +16,19 @@ type publication struct {
 	member bool   // the key holds a list that the URL joins
 	url    string // fixed, or
 	file   string // written by the app once it knows
-	when   string // URL that must answer 2xx first, or its path on the published URL; empty: no condition
+	when   string // URL that must answer 2xx, or its path on the published URL; empty: no such condition
+	tcp    string // HOST:PORT that must accept connections; empty: no such condition
 }
 
 // publications collects the flags that describe what to publish.
 type publications struct {
 	list []publication
 	when map[string]string
+	tcp  map[string]string
 }
 
 func (p *publications) bind(flags *flag.FlagSet) {
-	p.when = map[string]string{}
+	p.when, p.tcp = map[string]string{}, map[string]string{}
 	flags.Func("publish", "KEY=URL: set KEY once its condition holds (repeatable)", p.add(func(v string) publication {
 		return publication{url: v}
 	}))
@@ -37,11 +41,16 @@ func (p *publications) bind(flags *flag.FlagSet) {
 	flags.Func("publish-member-file", "KEY=PATH: as --publish-member, with the URL that appears in PATH (repeatable)", p.add(func(v string) publication {
 		return publication{file: v, member: true}
 	}))
-	flags.Func("when-http", "KEY=URL: the condition of KEY, a URL that answers 2xx; a path (/health) is taken on the published URL", func(arg string) error {
+	flags.Func("when-http", "KEY=URL: the condition of KEY, a URL that answers 2xx; a path (/health) is taken on the published URL", into(p.when))
+	flags.Func("when-tcp", "KEY=HOST:PORT: the condition of KEY, an address that accepts connections", into(p.tcp))
+}
+
+func into(conditions map[string]string) func(string) error {
+	return func(arg string) error {
 		key, value, err := split(arg)
-		p.when[key] = value
+		conditions[key] = value
 		return err
-	})
+	}
 }
 
 func (p *publications) add(parse func(value string) publication) func(string) error {
@@ -68,29 +77,44 @@ func (p *publications) complete() ([]publication, error) {
 	used := map[string]bool{}
 	list := make([]publication, 0, len(p.list))
 	for _, pub := range p.list {
-		pub.when = p.when[pub.key]
+		pub.when, pub.tcp = p.when[pub.key], p.tcp[pub.key]
 		if used[pub.key] {
 			problems = append(problems, fmt.Errorf("key %q is published twice", pub.key))
+		}
+		if pub.when != "" && pub.tcp != "" {
+			problems = append(problems, fmt.Errorf("key %q: --when-http or --when-tcp, not both", pub.key))
 		}
 		used[pub.key] = true
 		list = append(list, pub)
 	}
-	for key := range p.when {
-		if !used[key] {
-			problems = append(problems, fmt.Errorf("--when-http for key %q, which is not published", key))
-		}
-	}
+	problems = append(problems, unused("--when-http", p.when, used)...)
+	problems = append(problems, unused("--when-tcp", p.tcp, used)...)
 	return list, errors.Join(problems...)
 }
 
-// condition is the URL to probe before address is published.
-func (p publication) condition(address string) (string, error) {
-	if !strings.HasPrefix(p.when, "/") {
-		return p.when, nil
+func unused(flag string, conditions map[string]string, used map[string]bool) (problems []error) {
+	for _, key := range slices.Sorted(maps.Keys(conditions)) {
+		if !used[key] {
+			problems = append(problems, fmt.Errorf("%s for key %q, which is not published", flag, key))
+		}
+	}
+	return problems
+}
+
+// condition is what to probe before address is published, and while it is. A nil probe is no condition.
+func (p publication) condition(address string) (what string, ask probe, err error) {
+	switch {
+	case p.tcp != "":
+		return p.tcp, probeTCP(p.tcp), nil
+	case p.when == "":
+		return "", nil, nil
+	case !strings.HasPrefix(p.when, "/"):
+		return p.when, probeHTTP(p.when), nil
 	}
 	base, err := url.Parse(address)
 	if err != nil || base.Host == "" {
-		return "", fmt.Errorf("key %q: cannot take %s on %q, which is not a URL with a host", p.key, p.when, address)
+		return "", nil, fmt.Errorf("key %q: cannot take %s on %q, which is not a URL with a host", p.key, p.when, address)
 	}
-	return (&url.URL{Scheme: base.Scheme, Host: base.Host, Path: p.when}).String(), nil
+	at := (&url.URL{Scheme: base.Scheme, Host: base.Host, Path: p.when}).String()
+	return at, probeHTTP(at), nil
 }

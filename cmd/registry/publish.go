@@ -20,11 +20,20 @@ const withdrawWithin = 20 * time.Second
 // publisher publishes one endpoint for as long as the process lives.
 type publisher struct {
 	publication
-	store *registry.Store
+	store   *registry.Store
+	metrics *metrics
+	health  health
 }
 
-// run publishes the address once it is known and its condition holds, and withdraws it when ctx ends, or when the app
-// has written another one: a server that restarted is elsewhere.
+// health says when an endpoint that was published counts as broken.
+type health struct {
+	every    time.Duration // between two probes
+	failures int           // in a row
+}
+
+// run publishes the address once it is known and its condition holds. It withdraws it when ctx ends, when the condition
+// has failed too often, or when the app has written another address: a server that restarted is elsewhere. Except for
+// the first it begins again.
 func (p publisher) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		address, err := p.ready(ctx)
@@ -44,7 +53,9 @@ func (p publisher) publishWhile(ctx context.Context, address string) error {
 	err := p.publish(ctx, address)
 	if err == nil {
 		klog.FromContext(ctx).Info("published", "key", p.key, "url", address)
+		p.metrics.add("tandem_registry_published", 1)
 		p.hold(ctx, address)
+		p.metrics.add("tandem_registry_published", -1)
 	}
 	return errors.Join(ignoreEnd(ctx, err), p.withdraw(ctx, address))
 }
@@ -52,24 +63,41 @@ func (p publisher) publishWhile(ctx context.Context, address string) error {
 // rereadEvery is how often a file is read again.
 const rereadEvery = time.Second
 
-// hold returns when ctx ends or the file holds another address. A file that cannot be read is no news.
+// hold returns when ctx ends, the file holds another address, or the condition has failed too often. A file that cannot
+// be read is no news.
 func (p publisher) hold(ctx context.Context, address string) {
-	if p.file == "" {
-		<-ctx.Done()
-		return
-	}
-	ticker := time.NewTicker(rereadEvery)
-	defer ticker.Stop()
-	for {
+	_, ask, _ := p.condition(address) // it was fine when it was published
+	reread, stopReread := ticks(rereadEvery, p.file != "")
+	defer stopReread()
+	check, stopCheck := ticks(p.health.every, ask != nil)
+	defer stopCheck()
+	for failures := 0; failures < p.health.failures; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
-		}
-		if now, err := readAddress(p.file); err == nil && now != address {
-			return
+		case <-reread:
+			if now, err := readAddress(p.file); err == nil && now != address {
+				return
+			}
+		case <-check:
+			err := ask(ctx)
+			if err == nil {
+				failures = 0
+				continue
+			}
+			failures++
+			klog.FromContext(ctx).Info("probe failed", "key", p.key, "failures", failures, "of", p.health.failures, "err", err.Error())
 		}
 	}
+}
+
+// ticks is a ticker, or nothing that ever happens.
+func ticks(every time.Duration, wanted bool) (<-chan time.Time, func()) {
+	if !wanted {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(every)
+	return ticker.C, ticker.Stop
 }
 
 func ignoreEnd(ctx context.Context, err error) error {
@@ -91,14 +119,11 @@ func (p publisher) ready(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	if p.when == "" {
-		return address, nil
+	what, ask, err := p.condition(address)
+	if err != nil || ask == nil {
+		return address, err
 	}
-	condition, err := p.condition(address)
-	if err != nil {
-		return "", err
-	}
-	return address, await(ctx, condition, probeHTTP(condition))
+	return address, await(ctx, what, ask)
 }
 
 func readAddress(path string) (string, error) {
@@ -121,7 +146,7 @@ func (p publisher) publish(ctx context.Context, address string) error {
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, registry.ErrBadKey) || errors.Is(err, registry.ErrFull) {
+		if errors.Is(err, registry.ErrBadKey) || errors.Is(err, registry.ErrBadValue) || errors.Is(err, registry.ErrFull) {
 			return err
 		}
 		klog.FromContext(ctx).Error(err, "cannot publish yet", "key", p.key)
@@ -132,7 +157,7 @@ func (p publisher) publish(ctx context.Context, address string) error {
 }
 
 func (p publisher) write(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, requestPatience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if p.member {
 		return p.store.Join(ctx, p.key, address)
@@ -140,12 +165,13 @@ func (p publisher) write(ctx context.Context, address string) error {
 	return p.store.Set(ctx, p.key, address)
 }
 
-// withdraw works after ctx has ended. A registry that is gone needs no withdrawal.
+// withdraw works after ctx has ended. A registry that is gone needs no withdrawal, and neither does one that belongs to
+// the run's next incarnation.
 func (p publisher) withdraw(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawWithin)
 	defer cancel()
 	err := p.remove(ctx, address)
-	if errors.Is(err, registry.ErrNotFound) {
+	if errors.Is(err, registry.ErrNotFound) || errors.Is(err, registry.ErrStale) {
 		return nil
 	}
 	if err == nil {

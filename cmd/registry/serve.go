@@ -15,41 +15,115 @@ import (
 	"github.com/tandem-rl/tandem/registry"
 )
 
-func serve(ctx context.Context, args []string, std streams) error {
-	var t target
-	var pubs publications
-	flags := flag.NewFlagSet("registry serve", flag.ContinueOnError)
-	t.bind(flags)
-	pubs.bind(flags)
-	listen := flags.String("listen", "127.0.0.1:9440", "loopback address to serve on")
-	store, _, err := openWith(flags, &t, args, std)
-	if err != nil {
-		return err
-	}
-	list, err := pubs.complete()
-	if err := errors.Join(err, checkLoopback(*listen)); err != nil {
-		return usageError{err}
-	}
-	listener, err := net.Listen("tcp", *listen)
-	if err != nil {
-		return err
-	}
-	return serveOn(ctx, listener, store, list)
+// server is the sidecar.
+type server struct {
+	listener     net.Listener
+	store        *registry.Store
+	folder       *registry.Folder // nil but in the one place that folds
+	metrics      *metrics
+	publications []publication
+	health       health
 }
 
-// serveOn serves and publishes until ctx ends, then withdraws what was published.
-func serveOn(ctx context.Context, listener net.Listener, store *registry.Store, list []publication) error {
-	klog.FromContext(ctx).Info("serving", "address", listener.Addr().String(), "registry", store.String(), "publications", len(list))
+func serve(ctx context.Context, args []string, std streams) error {
+	o := serveOptions{metrics: newMetrics()}
+	flags := flag.NewFlagSet("registry serve", flag.ContinueOnError)
+	o.bind(flags)
+	rest, err := parse(flags, args, std)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		return usageError{fmt.Errorf("serve takes no arguments: %q", rest)}
+	}
+	s, err := o.server()
+	if err != nil {
+		return err
+	}
+	return s.run(ctx)
+}
+
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	target
+	pubs    publications
+	health  health
+	listen  string
+	fold    bool
+	metrics *metrics
+}
+
+func (o *serveOptions) bind(flags *flag.FlagSet) {
+	o.target.bind(flags)
+	o.onWrite = o.metrics.wrote
+	o.pubs.bind(flags)
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:9440", "loopback HOST:PORT, or unix:PATH, to serve on")
+	flags.IntVar(&o.shards, "shards", 0, "number of ConfigMaps that the run's endpoints are spread over; 0: only the run's own")
+	flags.BoolVar(&o.fold, "fold", false, "carry the shards into the run's ConfigMap; exactly one sidecar of a run does")
+	flags.IntVar(&o.health.failures, "fail-after", 3, "withdraw after so many failed probes in a row")
+	flags.DurationVar(&o.health.every, "probe-every", 5*time.Second, "how often to probe what is published")
+}
+
+// server checks everything before it listens.
+func (o *serveOptions) server() (*server, error) {
+	list, err := o.pubs.complete()
+	if err := errors.Join(err, checkListen(o.listen), o.check()); err != nil {
+		return nil, usageError{err}
+	}
+	store, err := o.open()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := o.folder()
+	if err != nil {
+		return nil, err
+	}
+	listener, err := listen(o.listen)
+	if err != nil {
+		return nil, err
+	}
+	return &server{listener, store, folder, o.metrics, list, o.health}, nil
+}
+
+func (o *serveOptions) check() error {
+	var problems []error
+	if o.fold && o.shards == 0 {
+		problems = append(problems, errors.New("--fold needs --shards"))
+	}
+	if o.health.failures < 1 {
+		problems = append(problems, fmt.Errorf("--fail-after %d: want at least 1", o.health.failures))
+	}
+	if o.health.every <= 0 {
+		problems = append(problems, fmt.Errorf("--probe-every %s: want more than 0", o.health.every))
+	}
+	return errors.Join(problems...)
+}
+
+func (o *serveOptions) folder() (*registry.Folder, error) {
+	if !o.fold {
+		return nil, nil
+	}
+	cfg, restConfig, err := o.config()
+	if err != nil {
+		return nil, err
+	}
+	return registry.NewFolder(cfg, restConfig)
+}
+
+// run serves, publishes and folds until ctx ends, then withdraws what was published. Where this is the pod that folds,
+// its successor carries the withdrawal into the run's ConfigMap.
+func (s *server) run(ctx context.Context) error {
+	klog.FromContext(ctx).Info("serving", "address", s.listener.Addr().String(), "registry", s.store.String(), "publications", len(s.publications), "folding", s.folder != nil)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return listenUntilDone(ctx, listener, newHandler(store)) })
-	for _, pub := range list {
-		group.Go(publisher{pub, store}.runIn(ctx))
+	group.Go(func() error { return listenUntilDone(ctx, s.listener, newHandler(s.store, s.metrics)) })
+	for _, pub := range s.publications {
+		p := publisher{pub, s.store, s.metrics, s.health}
+		group.Go(func() error { return p.run(ctx) })
+	}
+	if s.folder != nil {
+		group.Go(func() error { return s.folder.Run(ctx) })
 	}
 	return group.Wait()
-}
-
-func (p publisher) runIn(ctx context.Context) func() error {
-	return func() error { return p.run(ctx) }
 }
 
 // listenUntilDone serves HTTP. When ctx ends, requests that wait are ended with it.
@@ -72,16 +146,4 @@ func shutdown(ctx context.Context, server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
 	defer cancel()
 	return server.Shutdown(ctx)
-}
-
-// checkLoopback refuses an address that other pods can reach: there is no authentication.
-func checkLoopback(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("--listen %q: %w", address, err)
-	}
-	if ip := net.ParseIP(host); host == "localhost" || (ip != nil && ip.IsLoopback()) {
-		return nil
-	}
-	return fmt.Errorf("--listen %q: only a loopback address (127.0.0.1, [::1], localhost): the server has no authentication", address)
 }

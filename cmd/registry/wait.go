@@ -3,96 +3,81 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"net"
-	"net/http"
 	"time"
 
 	"k8s.io/klog/v2"
-
-	"github.com/tandem-rl/tandem/internal/kubeclient"
 )
 
-// probeTimeout bounds one probe, progressEvery the silence of a wait.
-const (
-	probeTimeout  = 5 * time.Second
-	progressEvery = 10 * time.Second
-)
+const waitUsage = "usage: registry wait KEY... | --tcp HOST:PORT | --http URL [--timeout 20m]"
 
-// probe asks once; nil is an answer.
-type probe func(context.Context) error
-
+// waitFor waits for keys, or for an address to answer. It prints the values, a line each.
 func waitFor(ctx context.Context, args []string, std streams) error {
-	flags := flag.NewFlagSet("registry wait", flag.ContinueOnError)
-	tcp := flags.String("tcp", "", "HOST:PORT that accepts connections")
-	url := flags.String("http", "", "URL that answers 2xx")
-	timeout := flags.Duration("timeout", 20*time.Minute, "exit 3 after this long")
-	rest, err := parse(flags, args, std)
+	c := newCommand("wait")
+	tcp := c.flags.String("tcp", "", "HOST:PORT that accepts connections")
+	url := c.flags.String("http", "", "URL that answers 2xx")
+	timeout := c.flags.Duration("timeout", 20*time.Minute, "exit 3 after this long")
+	keys, err := parse(c.flags, args, std)
 	if err != nil {
 		return err
 	}
-	if (*tcp == "") == (*url == "") || len(rest) > 0 {
-		return usageError{errors.New("usage: registry wait --tcp HOST:PORT | --http URL [--timeout 20m]")}
+	if exactlyOne(*tcp != "", *url != "", len(keys) > 0) != nil {
+		return usageError{errors.New(waitUsage)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
-	what, ask := *tcp, probeTCP(*tcp)
-	if *url != "" {
-		what, ask = *url, probeHTTP(*url)
+	switch {
+	case *tcp != "":
+		err = waitForAnswer(ctx, *tcp, probeTCP(*tcp))
+	case *url != "":
+		err = waitForAnswer(ctx, *url, probeHTTP(*url))
+	default:
+		err = c.waitForKeys(ctx, keys, std)
 	}
+	if errors.As(err, new(usageError)) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("waited up to %s: %w", *timeout, err)
+	}
+	return nil
+}
+
+func exactlyOne(given ...bool) error {
+	n := 0
+	for _, one := range given {
+		if one {
+			n++
+		}
+	}
+	if n != 1 {
+		return fmt.Errorf("want exactly one, got %d", n)
+	}
+	return nil
+}
+
+func waitForAnswer(ctx context.Context, what string, ask probe) error {
 	if err := await(ctx, what, ask); err != nil {
-		return fmt.Errorf("waited %s for %s: %w", *timeout, what, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	klog.FromContext(ctx).Info("answers", "address", what)
 	return nil
 }
 
-// await probes with back-off until there is an answer or ctx ends, and says every ten seconds what it waits for.
-func await(ctx context.Context, what string, ask probe) error {
-	var retry kubeclient.Backoff
-	began, said := time.Now(), time.Now()
-	for {
-		last := ask(ctx)
-		if last == nil {
-			return nil
-		}
-		if time.Since(said) >= progressEvery {
-			said = time.Now()
-			klog.FromContext(ctx).Info("waiting", "for", what, "since", time.Since(began).Round(time.Second).String(), "last", last.Error())
-		}
-		if ended := retry.Wait(ctx, nil); ended != nil {
-			return fmt.Errorf("%w; last seen: %w", ended, last)
-		}
+func (c *command) waitForKeys(ctx context.Context, keys []string, std streams) error {
+	from, err := c.open()
+	if err != nil {
+		return err
 	}
-}
-
-func probeTCP(address string) probe {
-	return func(ctx context.Context) error {
-		dialer := net.Dialer{Timeout: probeTimeout}
-		conn, err := dialer.DialContext(ctx, "tcp", address)
+	for _, key := range keys {
+		klog.FromContext(ctx).Info("waiting", "for", key)
+		value, err := from.Get(ctx, key)
 		if err != nil {
 			return err
 		}
-		return conn.Close()
-	}
-}
-
-func probeHTTP(url string) probe {
-	client := &http.Client{Timeout: probeTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
-	return func(ctx context.Context) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
+		if _, err := fmt.Fprintln(std.out, value); err != nil {
 			return err
 		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode/100 != 2 {
-			return fmt.Errorf("%s answers %s", url, resp.Status)
-		}
-		return nil
 	}
+	return nil
 }
