@@ -35,7 +35,8 @@ const (
 	EnvNamespace = "TANDEM_NAMESPACE"
 	EnvPodIP     = "POD_IP"
 	EnvPodName   = "POD_NAME"
-	EnvPodUID    = "POD_UID"
+	// EnvPodUID is in the sidecars only, which write it beside what they publish.
+	EnvPodUID = "POD_UID"
 	// EnvRegistry is the registry's address in the user containers of pods that have the registry sidecar.
 	EnvRegistry = "TANDEM_REGISTRY"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/tandem-rl/tandem/launch"
 )
 
-// Exit codes are part of the interface.
+// Exit codes are part of the interface; docs/SETUP.md lists those of every program.
 const (
 	exitOK     = 0
 	exitFailed = 1 // also: the run failed under `up --wait`, or waiting was given up

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 	"github.com/tandem-rl/tandem/launch"
@@ -45,12 +46,29 @@ func (o *options) namespace() (namespace string, explicit bool, err error) {
 }
 
 func (o *options) launcher() (*launch.Launcher, error) {
-	config, err := o.kube.ToRESTConfig()
+	config, err := o.restConfig()
 	if err != nil {
 		return nil, hinted{fmt.Errorf("reading the kubeconfig: %w", err), "name one with --kubeconfig or KUBECONFIG"}
 	}
 	config.QPS, config.Burst = 50, 100 // a person waits; the defaults are for controllers
 	return launch.New(config)
+}
+
+// restConfig is that of the kubeconfig, or inside a cluster that of the pod. kubectl's resort, a server on localhost:8080 without any
+// security, is an error: nobody has meant it for years.
+func (o *options) restConfig() (*rest.Config, error) {
+	config, err := o.kube.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	file, err := o.kube.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return nil, err
+	}
+	if len(file.Clusters) == 0 && *o.kube.APIServer == "" && config.BearerTokenFile == "" {
+		return nil, errors.New("there is none, or it names no cluster")
+	}
+	return config, nil
 }
 
 // loadRun reads and checks a Run file, and settles its namespace.

@@ -23,7 +23,7 @@ func newStatus(o *options) *cobra.Command {
 		Short: "Show where a run is, and why it failed",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf("output", output, "", "json"); err != nil {
+			if err := oneOf("output", output, "table", "json"); err != nil {
 				return err
 			}
 			namespace, name, err := of.resolve(o, args)
@@ -42,7 +42,7 @@ func newStatus(o *options) *cobra.Command {
 		},
 	}
 	of.addFlag(cmd.Flags())
-	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or nothing for people")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
 	return cmd
 }
 
