@@ -78,12 +78,15 @@ func kuberay(c Config, assets string) supervisor.Spec {
 
 // applyCRDs applies the CRDs that the modules of the two controllers ship.
 func applyCRDs(ctx context.Context, c Config, k kubectl) error {
-	for module, dir := range map[string]string{jobsetModule: "config/components/crd/bases", kuberayModule: "config/crd/bases"} {
-		source, err := moduleDir(ctx, c.Source, module)
+	for _, crds := range []struct{ module, dir string }{
+		{jobsetModule, "config/components/crd/bases"},
+		{kuberayModule, "config/crd/bases"},
+	} {
+		source, err := moduleDir(ctx, c.Source, crds.module)
 		if err != nil {
 			return err
 		}
-		if err := k.run(ctx, "apply", "--server-side", "-f", filepath.Join(source, dir)); err != nil {
+		if err := k.run(ctx, "apply", "--server-side", "-f", filepath.Join(source, crds.dir)); err != nil {
 			return err
 		}
 	}

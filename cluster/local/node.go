@@ -11,7 +11,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeletconfig "k8s.io/kubelet/config/v1beta1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/tandem-rl/tandem/cluster/local/internal/supervisor"
@@ -98,8 +97,8 @@ func kubeletConfiguration(c Config) kubeletconfig.KubeletConfiguration {
 		TypeMeta: metav1.TypeMeta{APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: "KubeletConfiguration"},
 		Authentication: kubeletconfig.KubeletAuthentication{
 			X509:      kubeletconfig.KubeletX509Authentication{ClientCAFile: c.pki("ca.crt")},
-			Anonymous: kubeletconfig.KubeletAnonymousAuthentication{Enabled: ptr.To(false)},
-			Webhook:   kubeletconfig.KubeletWebhookAuthentication{Enabled: ptr.To(true)},
+			Anonymous: kubeletconfig.KubeletAnonymousAuthentication{Enabled: new(false)},
+			Webhook:   kubeletconfig.KubeletWebhookAuthentication{Enabled: new(true)},
 		},
 		Authorization:            kubeletconfig.KubeletAuthorization{Mode: kubeletconfig.KubeletAuthorizationModeWebhook},
 		TLSCertFile:              c.pki("kubelet-server.crt"),
@@ -107,26 +106,26 @@ func kubeletConfiguration(c Config) kubeletconfig.KubeletConfiguration {
 		ContainerRuntimeEndpoint: "unix://" + c.containerdSocket(),
 		CgroupDriver:             "cgroupfs",
 		CgroupRoot:               "/" + c.cgroupName(),
-		FailCgroupV1:             ptr.To(false),
-		FailSwapOn:               ptr.To(false),
+		FailCgroupV1:             new(false),
+		FailSwapOn:               new(false),
 		EnforceNodeAllocatable:   []string{"none"},
 		// Ephemeral storage is that of the whole machine, which is not this cluster's to judge: no quota of it, no
 		// eviction by it and no garbage collection of images, which were imported and cannot be pulled again.
-		LocalStorageCapacityIsolation: ptr.To(false),
+		LocalStorageCapacityIsolation: new(false),
 		EvictionHard: map[string]string{
 			"memory.available": "100Mi", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%",
 		},
-		ImageGCHighThresholdPercent: ptr.To[int32](100),
+		ImageGCHighThresholdPercent: new(int32(100)),
 		ClusterDNS:                  []string{nodeAddress},
 		ClusterDomain:               "cluster.local",
-		ResolverConfig:              ptr.To(c.dir("resolv.conf")),
+		ResolverConfig:              new(c.dir("resolv.conf")),
 		PodLogsDir:                  c.dir("log", "pods"),
 		// So that GPUs show soon after their plugin has registered; the default is 10 s.
 		NodeStatusUpdateFrequency: metav1.Duration{Duration: 2 * time.Second},
 		NodeStatusReportFrequency: metav1.Duration{Duration: 5 * time.Minute}, // without a change, as is the default
 		MaxPods:                   250,
-		SerializeImagePulls:       ptr.To(false),
-		RegisterNode:              ptr.To(true),
+		SerializeImagePulls:       new(false),
+		RegisterNode:              new(true),
 	}
 }
 

@@ -5,10 +5,11 @@ package local
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
-	"sort"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -61,13 +62,8 @@ func missingPrograms() error {
 	}
 	var errs []error
 	if len(names) > 0 {
-		list := make([]string, 0, len(pkgs))
-		for pkg := range pkgs {
-			list = append(list, pkg)
-		}
-		sort.Strings(list)
 		errs = append(errs, fmt.Errorf("missing programs: %s; run: apt-get install -y %s",
-			strings.Join(names, ", "), strings.Join(list, " ")))
+			strings.Join(names, ", "), strings.Join(slices.Sorted(maps.Keys(pkgs)), " ")))
 	}
 	if _, err := exec.LookPath("go"); err != nil {
 		errs = append(errs, errors.New("missing program: go; install Go 1.26 (https://go.dev/dl) and put it on the PATH"))

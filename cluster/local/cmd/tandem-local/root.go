@@ -6,17 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	local "github.com/tandem-rl/tandem/cluster/local"
-	"github.com/tandem-rl/tandem/cluster/local/internal/deviceplugin"
-	"github.com/tandem-rl/tandem/cluster/local/internal/image"
 	"github.com/tandem-rl/tandem/cluster/local/internal/step"
-	"github.com/tandem-rl/tandem/cluster/local/internal/supervisor"
 )
 
 // app is what every command shares.
@@ -29,8 +24,11 @@ type app struct {
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	a := &app{stdout: stdout, stderr: stderr}
 	root := &cobra.Command{
-		Use:           "tandem-local",
-		Short:         "A real Kubernetes on one Linux machine, without Docker",
+		Use:   "tandem-local",
+		Short: "A real Kubernetes on one Linux machine, without Docker",
+		Long: `tandem-local runs a real Kubernetes on one Linux machine, without Docker, for tests and demos.
+
+Exit codes: 0 ok; 1 everything else.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -186,72 +184,4 @@ func (a *app) assets() *cobra.Command {
 			return err
 		},
 	}
-}
-
-func (a *app) image() *cobra.Command {
-	i := image.Image{Files: map[string]string{}, Links: map[string]string{}}
-	var file string
-	var links []string
-	cmd := &cobra.Command{
-		Use: "image --tag TAG --out FILE DEST=SOURCE...", Short: "Write an image of files of this machine", Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := pairs(args, i.Files); err != nil {
-				return err
-			}
-			if err := pairs(links, i.Links); err != nil {
-				return err
-			}
-			return i.WriteTo(file)
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&i.Tag, "tag", "", "name and tag of the image, with a registry's name")
-	f.StringVar(&file, "out", "", "tarball to write")
-	f.StringVar(&i.User, "user", "", "uid[:gid] to run as")
-	f.StringSliceVar(&links, "link", nil, "symbolic link: DEST=TARGET")
-	f.StringSliceVar(&i.Dirs, "dir", nil, "empty folder that everyone may write to")
-	f.StringSliceVar(&i.Entrypoint, "entrypoint", nil, "command that is run")
-	cobra.CheckErr(cmd.MarkFlagRequired("tag"))
-	cobra.CheckErr(cmd.MarkFlagRequired("out"))
-	return cmd
-}
-
-func pairs(args []string, into map[string]string) error {
-	for _, arg := range args {
-		dest, source, ok := strings.Cut(arg, "=")
-		if !ok || !strings.HasPrefix(dest, "/") {
-			return fmt.Errorf("%q: want /PATH/IN/IMAGE=VALUE", arg)
-		}
-		into[dest] = source
-	}
-	return nil
-}
-
-// supervise and devicePlugin are run inside an instance by `up`.
-func (a *app) supervise() *cobra.Command {
-	return &cobra.Command{
-		Use: "supervise NAMESPACE", Hidden: true, Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if os.Getppid() != 1 {
-				return fmt.Errorf("supervise is started by `tandem-local up` in namespaces of its own; not by hand")
-			}
-			var n supervisor.Namespace
-			if err := json.Unmarshal([]byte(args[0]), &n); err != nil {
-				return err
-			}
-			return supervisor.Serve(cmd.Context(), n)
-		},
-	}
-}
-
-func (a *app) devicePlugin() *cobra.Command {
-	var gpus int
-	cmd := &cobra.Command{
-		Use: "device-plugin", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return deviceplugin.New(gpus).Run(cmd.Context(), "/var/lib/kubelet/device-plugins")
-		},
-	}
-	cmd.Flags().IntVar(&gpus, "gpus", 0, "how many devices to offer")
-	return cmd
 }

@@ -7,10 +7,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"runtime"
-	"sort"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,12 +89,12 @@ func (i Image) layer() ([]byte, error) {
 			return nil, err
 		}
 	}
-	for _, dest := range sorted(i.Files) {
+	for _, dest := range slices.Sorted(maps.Keys(i.Files)) {
 		if err := addFile(w, dest, i.Files[dest]); err != nil {
 			return nil, err
 		}
 	}
-	for _, dest := range sorted(i.Links) {
+	for _, dest := range slices.Sorted(maps.Keys(i.Links)) {
 		h := header(dest, tar.TypeSymlink, 0o777)
 		h.Linkname = i.Links[dest]
 		if err := w.WriteHeader(h); err != nil {
@@ -105,18 +106,18 @@ func (i Image) layer() ([]byte, error) {
 
 // parents lists every folder that a file or link lies in, shortest first.
 func (i Image) parents() []string {
-	seen := map[string]string{}
+	seen := map[string]bool{}
 	for _, m := range []map[string]string{i.Files, i.Links} {
 		for dest := range m {
 			for dir := path.Dir(path.Clean("/" + dest)); dir != "/"; dir = path.Dir(dir) {
-				seen[dir] = ""
+				seen[dir] = true
 			}
 		}
 	}
 	for _, dir := range i.Dirs {
 		delete(seen, path.Clean("/"+dir))
 	}
-	return sorted(seen)
+	return slices.Sorted(maps.Keys(seen))
 }
 
 func addFile(w *tar.Writer, dest, source string) error {
@@ -139,13 +140,4 @@ func addFile(w *tar.Writer, dest, source string) error {
 
 func header(dest string, kind byte, mode int64) *tar.Header {
 	return &tar.Header{Name: strings.TrimPrefix(dest, "/"), Typeflag: kind, Mode: mode, ModTime: time.Unix(0, 0)}
-}
-
-func sorted(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"syscall"
@@ -155,6 +154,6 @@ func (t *table) list() []Process {
 	for _, e := range t.procs {
 		list = append(list, e.Process)
 	}
-	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	slices.SortFunc(list, func(a, b Process) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
