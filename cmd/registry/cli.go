@@ -72,11 +72,9 @@ func run(ctx context.Context, args []string, std streams) int {
 	return exitCode(err)
 }
 
-// withLogger sends the libraries' logs, client-go's among them, to w as JSON.
+// withLogger sends logs to w as JSON.
 func withLogger(ctx context.Context, w io.Writer) context.Context {
-	handler := slog.NewJSONHandler(w, nil)
-	klog.SetSlogLogger(slog.New(handler))
-	return klog.NewContext(ctx, logr.FromSlogHandler(handler))
+	return klog.NewContext(ctx, logr.FromSlogHandler(slog.NewJSONHandler(w, nil)))
 }
 
 // parse reads flags, which may stand before, between and after the arguments, and returns the arguments. A mistake is a

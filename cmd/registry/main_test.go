@@ -27,17 +27,30 @@ import (
 	"github.com/tandem-rl/tandem/registry"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs the program itself where a test starts this binary as a process.
+func TestMain(m *testing.M) {
+	if os.Getenv("TEST_AS_REGISTRY") != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // TestSidecar runs the sidecar against a real API server.
 func TestSidecar(t *testing.T) {
 	cfg := testenv.Start(t)
 	for name, test := range map[string]func(*testing.T, *rest.Config){
-		"the HTTP interface":                               testHTTP,
-		"a waiter over HTTP is woken, and failed":          testHTTPWait,
-		"endpoints are published once ready and withdrawn": testPublish,
-		"the address that the app writes into a file":      testPublishFile,
-		"the ConfigMap may come later than the sidecar":    testConfigMapComesLate,
+		"the HTTP interface":                                testHTTP,
+		"a waiter over HTTP is woken, and failed":           testHTTPWait,
+		"endpoints are published once ready and withdrawn":  testPublish,
+		"the address that the app writes into a file":       testPublishFile,
+		"the ConfigMap may come later than the sidecar":     testConfigMapComesLate,
+		"a watch over HTTP":                                 testHTTPWatch,
+		"G1 R12 what breaks is withdrawn until it recovers": testRecovers,
+		"too many waits are refused":                        testCrowd,
+		"commands over a sidecar on a Unix socket":          testRemote,
+		"a sidecar that folds":                              testFolds,
+		"R5 a command that fails is the run's failure":      testExec,
+		"an incarnation of the past is refused":             testStale,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -400,4 +413,22 @@ func TestConditionOfAFile(t *testing.T) {
 	require.Equal(t, "http://[fd00::1]:8000/health", got)
 	_, _, err = publication{key: "k", when: "/health"}.condition("10.0.0.1:8000")
 	require.ErrorContains(t, err, `cannot take /health on "10.0.0.1:8000"`)
+}
+
+// syncBuffer is written by a process and read by a test.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }
