@@ -38,7 +38,7 @@ func TestAgainstAPIServer(t *testing.T) {
 		"a role that only gets and patches is enough":             testOnlyGetAndPatch,
 		"a role without patch is told which rule is missing":      testForbidden,
 		"no ConfigMap says who makes it":                          testNotFound,
-		"what NeMo-RL's class left behind is read and extended":   testPythonPeer,
+		"what NeMo-RL's class left behind is read and extended":   testPythonBytes,
 		"a write that does not fit is refused before it is sent":  testFull,
 		"R3 writers conflict without losing and without a count":  testConflicts,
 		"R7 an older incarnation neither writes nor is read":      testIncarnations,
@@ -340,7 +340,7 @@ func testFull(t *testing.T, s *server) {
 	require.NoError(t, store.Set(t.Context(), "b", strings.Repeat("x", 10)), "the API server draws the same line")
 }
 
-func testPythonPeer(t *testing.T, s *server) {
+func testPythonBytes(t *testing.T, s *server) {
 	s.run(t, "python")
 	patch := []byte(`{"data":{"dp_openai_server_base_urls":"[\"http://10.0.0.2:1/v1\", null, \"http://10.0.0.1:1/v1\"]","gym_head_server":"http://10.0.0.9:9090"}}`)
 	_, err := s.admin.CoreV1().ConfigMaps("default").Patch(t.Context(), DefaultPrefix+"python", types.MergePatchType, patch, metav1.PatchOptions{})
