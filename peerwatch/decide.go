@@ -55,9 +55,12 @@ func failed(format string, args ...any) *Action {
 	return &Action{Kind: Fail, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Decide says what to do about obs at now. The order is the order of causes: a finished driver explains why peers go;
+// Decide says what to do about obs at now. The order is the order of causes: a removal explains everything; a finished driver explains why peers go;
 // a reported error was the first; a head that failed explains why the driver did.
 func Decide(p Policy, obs Observation, now time.Time) Action {
+	if obs.Registry.Removing {
+		return Action{Kind: Wait, Reason: "the run is being removed"}
+	}
 	if obs.Driver.Condition == Complete {
 		return Action{Kind: Succeed, Reason: fmt.Sprintf("driver Job %s is complete", obs.Driver.Name)}
 	}

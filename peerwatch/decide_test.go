@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tandem-rl/tandem/api/v1alpha1"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -182,6 +184,16 @@ func TestDecide(t *testing.T) {
 			gym(o).Heads[0].Containers[0] = Container{Name: "ray-head", Restarts: 1, Exit: &Exit{137, "Error"}}
 		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted (exit code 137, Error)`, 0},
 
+		// A removal.
+		{"a run that is removed is left to whoever removes it", func(o *Observation) { o.Registry.Removing = true }, early, Wait, "the run is being removed", 0},
+		{"a peer that goes because the run is removed", func(o *Observation) {
+			o.Registry.Removing = true
+			absent(gym(o))
+		}, late, Wait, "the run is being removed", 0},
+		{"a driver that goes because the run is removed", func(o *Observation) {
+			o.Registry.Removing, o.Driver.Present = true, false
+		}, late, Wait, "the run is being removed", 0},
+
 		// An API server that does not tell.
 		{"P2 a peer that cannot be seen is no evidence", func(o *Observation) {
 			gym(o).Blind, gym(o).PodsBlind = "503", "503"
@@ -270,6 +282,14 @@ func TestFold(t *testing.T) {
 		c := Cluster{}.foldObject(seen("a", ready), nil, start).foldObject(nil, errStillThere, start)
 		require.True(t, c.Present)
 		require.Equal(t, errStillThere.Error(), c.Blind)
+	})
+	t.Run("a removal is seen on the ConfigMap, and stays known when that is gone", func(t *testing.T) {
+		marked := configMap{Metadata: objectMeta{Annotations: map[string]string{v1alpha1.AnnotationRemoving: "2026-01-01T00:00:00Z"}}}
+		r := Registry{}.fold([]configMap{{}}, nil)
+		require.False(t, r.Removing)
+		r = r.fold([]configMap{marked}, nil)
+		require.True(t, r.Removing)
+		require.True(t, r.fold(nil, nil).Removing)
 	})
 	t.Run("an Observation is a value", func(t *testing.T) {
 		before := begin("rl", []string{"gym"}, "driver", start)

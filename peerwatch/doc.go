@@ -6,7 +6,7 @@
 // deletes the peers, then the driver Job, and its own cluster last.
 //
 // It promises: an API server that does not answer, or refuses, is never evidence against a peer; a run that finished
-// well is never reported as failed; the first reported reason stays; any number of watchers may cascade at once; a
+// well is never reported as failed, nor is one that `tandem down` removes; the first reported reason stays; any number of watchers may cascade at once; a
 // watcher that is started again finishes what it left.
 //
 // It does not restart anything, does not count workers (one that vanishes without being seen to end is left to Ray and

@@ -115,6 +115,7 @@ func (r Registry) fold(items []configMap, err error) Registry {
 	r.Blind = ""
 	if len(items) > 0 {
 		r.Error = items[0].Data[registry.ErrorKey]
+		r.Removing = items[0].Metadata.Annotations[annotationRemoving] != ""
 	}
 	return r
 }

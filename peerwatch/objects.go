@@ -8,6 +8,7 @@ type objectMeta struct {
 	Name              string            `json:"name"`
 	UID               string            `json:"uid"`
 	Labels            map[string]string `json:"labels"`
+	Annotations       map[string]string `json:"annotations"`
 	DeletionTimestamp string            `json:"deletionTimestamp"`
 	OwnerReferences   []ownerReference  `json:"ownerReferences"`
 }
@@ -96,8 +97,12 @@ func (j job) ended() (JobCondition, string) {
 }
 
 type configMap struct {
-	Data map[string]string `json:"data"`
+	Metadata objectMeta        `json:"metadata"`
+	Data     map[string]string `json:"data"`
 }
+
+// annotationRemoving is what `tandem down` puts on the run's ConfigMap before it removes anything; see package v1alpha1.
+const annotationRemoving = "tandem.dev/removing"
 
 type pod struct {
 	Metadata objectMeta `json:"metadata"`

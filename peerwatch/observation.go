@@ -118,6 +118,8 @@ type Driver struct {
 type Registry struct {
 	Blind string
 	Error string
+	// Removing: somebody removes the run. The ConfigMap goes last, and what it said stays known.
+	Removing bool
 }
 
 // blindSpots lists what cannot be seen and why.

@@ -3,6 +3,7 @@ package peerwatch
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/tandem-rl/tandem/api/v1alpha1"
 	"github.com/tandem-rl/tandem/internal/faultyapi"
 	"github.com/tandem-rl/tandem/registry"
 )
@@ -27,6 +29,7 @@ func TestAgainstAPIServer(t *testing.T) {
 		"a failed driver takes the clusters down and stays":                 testFailedDriver,
 		"P8 an error that somebody reported takes everything down":          testReportedError,
 		"P4 a peer that was deleted takes everything down":                  testDeletedPeer,
+		"a run that is removed is left alone, and nothing is reported":      testRemoval,
 		"P4 a peer that never comes is a failure after the grace":           testPeerNeverComes,
 		"P2 an API server that refuses and fails is no evidence":            testBlind,
 		"P6 a forbidden delete names the rule and does not stop the others": testForbiddenDelete,
@@ -148,6 +151,34 @@ func testDeletedPeer(t *testing.T, s *server) {
 	require.NoError(t, w.err)
 	require.Equal(t, "RayCluster deleted-gym is gone", r.reported(t))
 	r.requireClustersGone(t)
+}
+
+// testRemoval: `tandem down` marks the ConfigMap, then deletes; the watch of the ConfigMap lags behind that of the clusters.
+func testRemoval(t *testing.T, s *server) {
+	r := s.newRun(t, "removal")
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	var confirmed atomic.Bool
+	seen.Inject(func(req *http.Request) *http.Response {
+		if strings.Contains(req.URL.RawQuery, "job-name") { // these pods are looked at only to confirm
+			confirmed.Store(true)
+		}
+		if faultyapi.Kind(req) == "WATCH" && strings.Contains(req.URL.Path, "/configmaps") {
+			return faultyapi.Answer(req, http.StatusServiceUnavailable, "{}")
+		}
+		return nil
+	})
+	w := r.watch(t, "rl", cfg)
+	require.Eventually(t, func() bool { return seen.Of("WATCH") >= 6 }, 10*time.Second, time.Millisecond)
+	var object corev1.ConfigMap
+	require.NoError(t, r.get(t, registry.DefaultPrefix+r.name, &object))
+	object.Annotations = map[string]string{v1alpha1.AnnotationRemoving: "2026-01-01T00:00:00Z"}
+	require.NoError(t, r.Update(t.Context(), &object))
+	r.deleteCluster(t, "gym")
+	require.Eventually(t, confirmed.Load, 10*time.Second, time.Millisecond)
+	require.NoError(t, r.Delete(t.Context(), &batchv1.Job{ObjectMeta: r.meta("removal-driver")}))
+	require.Never(t, w.ended, 300*time.Millisecond, 10*time.Millisecond)
+	require.Empty(t, r.reported(t))
+	require.NoError(t, r.get(t, "removal-rl", &rayv1.RayCluster{}), "it is for `tandem down` to remove")
 }
 
 func testPeerNeverComes(t *testing.T, s *server) {

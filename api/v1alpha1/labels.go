@@ -26,6 +26,10 @@ const (
 // FieldManager owns the fields that tandem applies.
 const FieldManager = "tandem"
 
+// AnnotationRemoving is put on the run's ConfigMap before anything of the run is removed; its value is when (RFC 3339). From then on
+// nothing that goes away is a failure. Package peerwatch has the key too.
+const AnnotationRemoving = "tandem.dev/removing"
+
 // ErrorKey of the run's ConfigMap is non-empty once the run has failed.
 const ErrorKey = "error"
 
