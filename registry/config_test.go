@@ -46,3 +46,16 @@ func TestEveryKeyHasAnAnnotation(t *testing.T) {
 	}
 	require.NotEqual(t, publisherAnnotation("a-"), publisherAnnotation("b-"))
 }
+
+// FuzzKey: what is taken is taken by the API server too, and has an annotation.
+func FuzzKey(f *testing.F) {
+	f.Add("gym_head_server")
+	f.Fuzz(func(t *testing.T, key string) {
+		if err := checkKey(key); err != nil {
+			require.ErrorIs(t, err, ErrBadKey)
+			return
+		}
+		require.Empty(t, validation.IsConfigMapKey(key))
+		require.Empty(t, validation.IsQualifiedName(publisherAnnotation(key)))
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // decodeMembers reads a JSON list of strings. NeMo-RL may write null for a server without a URL: those are dropped.
@@ -29,6 +30,21 @@ func decodeMembers(key, value string) ([]string, error) {
 
 // Members reads a value that holds a list, as [Store.Get] and [Store.List] return it.
 func Members(value string) ([]string, error) { return decodeMembers("", value) }
+
+// checkText refuses what JSON would change on its way.
+func checkText(key, text string) error {
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("%w: key %q: %.40q is not UTF-8", ErrBadValue, key, text)
+	}
+	return nil
+}
+
+func checkMember(key, member string) error {
+	if member == "" {
+		return fmt.Errorf("%w: key %q: a member may not be empty", ErrBadValue, key)
+	}
+	return checkText(key, member)
+}
 
 // encodeMembers writes a list as Python's json.dumps does, so that both sides produce the same bytes.
 func encodeMembers(members []string) string {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
 )
 
 // The right column is what Python 3 prints for json.dumps of the left one.
@@ -70,6 +71,17 @@ func TestListIsRead(t *testing.T) {
 	require.ErrorContains(t, err, `key "gym_head_server" holds "http://10.0.0.1:9090", not a JSON list`)
 }
 
+func TestTextIsUTF8(t *testing.T) {
+	store := openStore(t, &rest.Config{Host: "http://127.0.0.1:1"}, "a", "")
+	for _, err := range []error{
+		store.Set(t.Context(), "k", "\xff"), store.Join(t.Context(), "k", "a\xff"), store.Join(t.Context(), "k", ""), store.Fail(t.Context(), ""),
+		store.Set(t.Context(), GymKey, "ftp://h"),
+	} {
+		require.ErrorIs(t, err, ErrBadValue)
+		require.ErrorContains(t, err, "configmap default/nemo-rl-endpoints-a")
+	}
+}
+
 func FuzzListRoundTrip(f *testing.F) {
 	f.Add("http://10.0.0.1:8000/v1", "a\x00b")
 	f.Fuzz(func(t *testing.T, a, b string) {
@@ -77,5 +89,21 @@ func FuzzListRoundTrip(f *testing.F) {
 		var got []string
 		require.NoError(t, json.Unmarshal([]byte(encodeMembers([]string{a, b})), &got))
 		require.Equal(t, []string{a, b}, got)
+	})
+}
+
+// FuzzMembers: whatever a key holds, it is refused or it is a list that is written and read without change.
+func FuzzMembers(f *testing.F) {
+	f.Add(`["http://10.0.0.1:8000/v1", null]`)
+	f.Fuzz(func(t *testing.T, value string) {
+		members, err := Members(value)
+		if err != nil {
+			require.ErrorIs(t, err, ErrBadValue)
+			return
+		}
+		again, err := Members(encodeMembers(members))
+		require.NoError(t, err)
+		require.ElementsMatch(t, members, again)
+		require.IsNonDecreasing(t, append([]string{""}, again...))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Set writes key. It is done when the value is there, whoever wrote it. The address of Gym's head server is written as
@@ -16,6 +17,9 @@ func (s *Store) Set(ctx context.Context, key, value string) error {
 			return fmt.Errorf("set %q: %s: %w", key, s, err)
 		}
 		value = normal
+	}
+	if err := checkText(key, value); err != nil {
+		return fmt.Errorf("set %q: %s: %w", key, s, err)
 	}
 	return s.change(ctx, s.to("set", key, ""), func(*configMap) (edit, error) {
 		return s.put(key, &value, valueNote(s.author(), value)), nil
@@ -47,8 +51,8 @@ func (s *Store) Withdraw(ctx context.Context, key string) error {
 
 // Join adds member to the list that key holds. The list stays sorted and without duplicates.
 func (s *Store) Join(ctx context.Context, key, member string) error {
-	if member == "" {
-		return fmt.Errorf("%w: key %q: a member may not be empty", ErrBadValue, key)
+	if err := checkMember(key, member); err != nil {
+		return fmt.Errorf("join %q: %s: %w", key, s, err)
 	}
 	return s.change(ctx, s.to("join", key, member), func(cm *configMap) (edit, error) {
 		return s.editMembers(cm, key, func(members []string, authors map[string]author) []string {
@@ -84,8 +88,9 @@ func (s *Store) mayRemove(folded bool) error {
 // consequences.
 func (s *Store) Fail(ctx context.Context, message string) error {
 	if message == "" {
-		return fmt.Errorf("%w: a failure needs a message", ErrBadValue)
+		return fmt.Errorf("fail: %s: %w: a failure needs a message", s, ErrBadValue)
 	}
+	message = strings.ToValidUTF8(message, "?")
 	return s.change(ctx, s.to("fail", ErrorKey, ""), func(cm *configMap) (edit, error) {
 		if cm.seenBy(s.cfg.Incarnation).failure() != nil {
 			return edit{}, nil
