@@ -81,6 +81,11 @@ bench-registry: deps build images ## Measure the endpoint registry on a local cl
 verify: ## Vet, staticcheck, gofumpt, go mod tidy, generated files
 	hack/verify.sh $(MODULES)
 
+.PHONY: update
+update: ## Write the generated files again: the reference of the command line, golden files
+	go generate ./...
+	go test ./manifests -update
+
 .PHONY: vulncheck
 vulncheck: ## Look the dependencies up in Go's vulnerability database (needs the internet)
 	cd hack/tools && go build -o $(BIN)/tools/ golang.org/x/vuln/cmd/govulncheck
