@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -47,7 +48,7 @@ func objects(run *v1alpha1.Run) []any {
 		bindings = append(bindings, account.RoleBinding)
 	}
 	all := append(append(accounts, roles...), bindings...)
-	all = append(all, configMap(run))
+	all = append(all, registry(run)...)
 	return append(all, workloads(run)...)
 }
 
@@ -62,11 +63,23 @@ func workloads(run *v1alpha1.Run) []any {
 	return append(out, raycluster.Driver(run))
 }
 
-// configMap is the empty endpoint registry. It has no data, so that applying it again takes no endpoint away.
-func configMap(run *v1alpha1.Run) *corev1ac.ConfigMapApplyConfiguration {
-	return corev1ac.ConfigMap(v1alpha1.ConfigMapName(run.Metadata.Name), run.Metadata.Namespace).
-		WithLabels(pod.Labels(run, "", "")).
-		WithLabels(map[string]string{v1alpha1.LabelBackend: string(run.Spec.Backend)})
+// registry is the empty endpoint registry: the run's ConfigMap, and its shards where many publish. They have no data, so that applying
+// them again takes no endpoint away.
+func registry(run *v1alpha1.Run) []any {
+	names := run.RegistryNames()
+	main := registryConfigMap(run, names[0]).WithLabels(map[string]string{v1alpha1.LabelBackend: string(run.Spec.Backend)})
+	if shards := len(names) - 1; shards > 0 {
+		main.WithAnnotations(map[string]string{v1alpha1.AnnotationRegistryShards: strconv.Itoa(shards)})
+	}
+	out := []any{main}
+	for i, name := range names[1:] {
+		out = append(out, registryConfigMap(run, name).WithLabels(map[string]string{v1alpha1.LabelRegistryShard: strconv.Itoa(i)}))
+	}
+	return out
+}
+
+func registryConfigMap(run *v1alpha1.Run, name string) *corev1ac.ConfigMapApplyConfiguration {
+	return corev1ac.ConfigMap(name, run.Metadata.Namespace).WithLabels(pod.Labels(run, "", ""))
 }
 
 // toUnstructured keeps exactly the fields that the apply configurations set.

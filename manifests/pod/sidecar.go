@@ -2,6 +2,7 @@ package pod
 
 import (
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -20,6 +21,7 @@ func (g Group) registrySidecar() *corev1ac.ContainerApplyConfiguration {
 		"serve", "--run", g.Run.Metadata.Name, "--namespace", g.Run.Metadata.Namespace,
 		"--listen", v1alpha1.RegistryAddr,
 	}
+	args = append(args, g.shardArgs()...)
 	for _, p := range g.Cluster.PublishedBy(g.Name) {
 		args = append(args, publishArgs(p)...)
 	}
@@ -28,6 +30,19 @@ func (g Group) registrySidecar() *corev1ac.ContainerApplyConfiguration {
 		sidecar.WithVolumeMounts(mount(publishVolume, v1alpha1.PublishDir).WithReadOnly(true))
 	}
 	return sidecar
+}
+
+// shardArgs are for runs with many publishers. One place folds: the head whose end ends the run.
+func (g Group) shardArgs() []string {
+	shards := g.Run.RegistryShards()
+	if shards == 0 {
+		return nil
+	}
+	args := []string{"--shards", strconv.Itoa(shards)}
+	if g.isHead() && g.Cluster.Name == g.Run.Spec.Driver.Cluster {
+		args = append(args, "--fold")
+	}
+	return args
 }
 
 // publishArgs tells the registry what to publish and when.

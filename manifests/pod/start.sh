@@ -22,14 +22,16 @@ run() {
   groups+=("-$!")
 }
 
-# end CODE stops what still runs and exits. What has not stopped by then is killed with the container.
+# end CODE stops what still runs and exits. What has not stopped in time is killed with the container.
 end() {
   trap '' TERM INT
-  if ((${#groups[@]} > 0)); then kill -TERM -- "${groups[@]}" 2>/dev/null; fi
-  while ((running > 0)) && read -r -t "${TANDEM_STOP_SECONDS:-20}" -u "$ended"; do ((running--)); done
+  local deadline
+  ((deadline = SECONDS + ${TANDEM_STOP_SECONDS:-20}))
+  kill -TERM -- "${groups[@]}" 2>/dev/null
+  while kill -0 -- "${groups[@]}" 2>/dev/null && ((SECONDS < deadline)); do read -r -t 0.1 -u "$ended"; done
   exit "$1"
 }
-trap 'running=${#groups[@]}; end 143' TERM INT
+trap 'end 143' TERM INT
 
 # report MESSAGE tells the run through the registry sidecar why it fails, before anything else can fail because of it. The sidecar
 # keeps the first message. Without one, or when it does not answer in time, the exit code has to do.
@@ -51,10 +53,12 @@ ray_answers() {
   [[ $status == "HTTP/1."[01]" 200 "* ]]
 }
 
-# await_end [SECONDS] waits for the first job that ends; $said is which and how. It fails when that takes longer.
+# await_end [SECONDS] waits for the first job that ends; $said is which and how. It fails when that takes longer. Without a limit too
+# it reads for a second at a time: a signal that arrives just before a read begins does not interrupt it.
 await_end() {
-  read -r ${1:+-t "$1"} -u "$ended" code name || return
-  ((running = ${#groups[@]} - 1))
+  until read -r -t "${1:-1}" -u "$ended" code name; do
+    if (($# > 0)); then return 1; fi
+  done
   said="$name ended with exit code $code"
 }
 
@@ -65,7 +69,7 @@ await_ray() {
   until ray_answers; do
     if await_end 0.25; then return 1; fi
     if ((SECONDS >= deadline)); then
-      code=1 name=$1 running=1
+      code=1 name=$1
       said="$1 was not started: Ray did not answer on port $agent_port within $ready_seconds s (startupGrace)"
       return 1
     fi

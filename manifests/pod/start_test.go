@@ -195,6 +195,28 @@ func TestARegistryThatIsNotThereDoesNotHoldTheContainer(t *testing.T) {
 	require.Contains(t, stderr.String(), "cannot be told")
 }
 
+// Heads and workers of a run that is taken down end in any order: what ended before the signal is not waited for.
+func TestSIGTERMAfterAProcessHasEndedIsNotHeldUp(t *testing.T) {
+	t.Parallel()
+	cmd, _, stderr := start(t, map[string]string{"ray": rayIsServer, "app": "exit 9"}, "app")
+	registry := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		if _, err := io.ReadAll(r.Body); err != nil {
+			t.Error(err)
+		}
+		<-r.Context().Done() // no answer: the script is in the middle of its report
+	}))
+	defer registry.Close()
+	const held = 20 * time.Second
+	cmd.Env = append(cmd.Env, "TANDEM_STOP_SECONDS=20", "TANDEM_REGISTRY="+registry.URL, "POD_NAME=p")
+	began := time.Now()
+	_ = cmd.Run()
+	require.Equal(t, 143, cmd.ProcessState.ExitCode(), stderr)
+	require.Less(t, time.Since(began), held, "it waited for a process that had ended")
+}
+
 // A child that is gone before the script waits for it must be noticed all the same.
 func TestAProcessThatEndsAtOnceIsNotMissed(t *testing.T) {
 	t.Parallel()

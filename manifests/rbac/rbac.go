@@ -25,9 +25,9 @@ type Account struct {
 // Accounts are those of the run's pods.
 func Accounts(run *v1alpha1.Run) []Account {
 	name := run.Metadata.Name
-	accounts := []Account{account(run, v1alpha1.RegistryAccountName(name), registryRules(name))}
+	accounts := []Account{account(run, v1alpha1.RegistryAccountName(name), registryRules(run))}
 	if run.Spec.Backend == v1alpha1.BackendRayCluster {
-		rules := slices.Concat(registryRules(name), peerwatchRules(run))
+		rules := slices.Concat(registryRules(run), peerwatchRules(run))
 		accounts = append(accounts, account(run, v1alpha1.PeerwatchAccountName(name), rules))
 	}
 	return accounts
@@ -46,9 +46,9 @@ func account(run *v1alpha1.Run, name string, rules []*rbacv1ac.PolicyRuleApplyCo
 }
 
 // registryRules: read and write the run's endpoints.
-func registryRules(run string) []*rbacv1ac.PolicyRuleApplyConfiguration {
+func registryRules(run *v1alpha1.Run) []*rbacv1ac.PolicyRuleApplyConfiguration {
 	return []*rbacv1ac.PolicyRuleApplyConfiguration{
-		rule("", "configmaps", "get", "list", "watch", "patch").WithResourceNames(v1alpha1.ConfigMapName(run)),
+		rule("", "configmaps", "get", "list", "watch", "patch").WithResourceNames(run.RegistryNames()...),
 	}
 }
 
