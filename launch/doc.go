@@ -2,10 +2,11 @@
 //
 // It promises that
 //   - [Launcher.Up] applies exactly the objects that package manifests renders, after the server has accepted all of them in a dry run,
-//     and refuses to touch a run that has ended;
+//     and refuses to touch a run that has ended, is being removed, or is not the one that the file describes;
 //   - [Launcher.Status] reads levels (conditions, pods, the registry ConfigMap) and says why a run failed;
 //   - [Launcher.Wait] follows by watches that survive being closed, and decides on a fresh read;
-//   - [Launcher.Down] returns when every object and pod of the run is gone, and says what it removed.
+//   - [Launcher.Down] returns when every object and pod of the run is gone, and says what it removed. It first marks the run as
+//     being removed, so that nobody takes what is missing for a failure.
 //
 // Results are data; printing is the caller's. It writes no files and knows no YAML. It does not restart anything, and a run whose
 // objects somebody else changes is not repaired.
@@ -13,5 +14,5 @@
 //	launcher, err := launch.New(restConfig)
 //	changes, err := launcher.Up(ctx, run)
 //	status, err := launcher.Wait(ctx, namespace, name, func(line string) { fmt.Println(line) })
-//	removal, err := launcher.Down(ctx, namespace, name)
+//	removal, err := launcher.Down(ctx, namespace, name, func(line string) { fmt.Println(line) })
 package launch

@@ -35,15 +35,19 @@ var stages = []stage{
 }
 
 // Down removes every object of a run and returns when they and all its pods are gone. A run of which nothing is there is removed already.
-// When ctx ends first the error names what is left, and the Removal what was asked to go.
-func (l *Launcher) Down(ctx context.Context, namespace, name string) (Removal, error) {
+// When ctx ends first the error names what is left, and the Removal what was asked to go; to call Down again goes on with it. It reports
+// in a line what it waits for.
+func (l *Launcher) Down(ctx context.Context, namespace, name string, report func(line string)) (Removal, error) {
 	var removal Removal
+	if err := l.markRemoving(ctx, namespace, name); err != nil {
+		return removal, err
+	}
 	for _, s := range stages {
 		if err := l.removeAll(ctx, s.remove, namespace, name, &removal); err != nil {
 			return removal, err
 		}
 		for _, k := range s.gone {
-			if err := l.waitGone(ctx, k, namespace, name); err != nil {
+			if err := l.waitGone(ctx, k, namespace, name, report); err != nil {
 				return removal, err
 			}
 		}
@@ -91,7 +95,8 @@ func (l *Launcher) remove(ctx context.Context, k kind, item unstructured.Unstruc
 }
 
 // waitGone watches the objects of a kind until none is left. A watch that is closed is opened again after a new list.
-func (l *Launcher) waitGone(ctx context.Context, k kind, namespace, name string) error {
+func (l *Launcher) waitGone(ctx context.Context, k kind, namespace, name string, report func(line string)) error {
+	said := ""
 	resource := l.dynamic.Resource(k.resource).Namespace(namespace)
 	for {
 		list, err := resource.List(ctx, metav1.ListOptions{LabelSelector: ofRun(name)})
@@ -107,6 +112,10 @@ func (l *Launcher) waitGone(ctx context.Context, k kind, namespace, name string)
 		}
 		if len(left) == 0 {
 			return nil
+		}
+		if line := waitingLine(k, slices.Sorted(maps.Values(left))); line != said {
+			report(line)
+			said = line
 		}
 		events, err := resource.Watch(ctx, metav1.ListOptions{LabelSelector: ofRun(name), ResourceVersion: list.GetResourceVersion()})
 		if err == nil {

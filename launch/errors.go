@@ -26,6 +26,18 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("run %s has ended (%s: %s)", e.Name, e.Phase, e.Reason)
 }
 
+// RemovingError refuses to bring up a run whose removal has begun and not finished.
+type RemovingError struct{ Name string }
+
+func (e *RemovingError) Error() string { return fmt.Sprintf("run %s is being removed", e.Name) }
+
+// NoNamespaceError: the run's namespace does not exist.
+type NoNamespaceError struct{ Namespace string }
+
+func (e *NoNamespaceError) Error() string {
+	return fmt.Sprintf("there is no namespace %s", e.Namespace)
+}
+
 // MissingKindError: the cluster does not serve a kind that the run is made of.
 type MissingKindError struct {
 	Kind string

@@ -102,6 +102,10 @@ func (c *cluster) status(run *v1alpha1.Run) launch.Status {
 	return status
 }
 
+func (c *cluster) down(run *v1alpha1.Run) (launch.Removal, error) {
+	return c.launcher.Down(c.t.Context(), run.Metadata.Namespace, run.Metadata.Name, func(string) {})
+}
+
 // waiting is a Wait in the background.
 type waiting struct {
 	t      *testing.T

@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,44 +13,94 @@ import (
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 )
 
-// maxFailures is how many failed pods a reason names; the first to fail is the one that matters.
-const maxFailures = 3
-
 // deadlineCode is the exit code of `registry wait` when nothing answered in time.
 const deadlineCode = 3
 
-// failure says why a run failed: what its parts reported to the registry, or else the workload's message and its failed pods.
-func (s *snapshot) failure(message string) string {
-	if reported := s.registryError(); reported != "" {
-		return reported
-	}
-	failures := podFailures(s.pods)
-	if len(failures) > maxFailures {
-		failures = append(failures[:maxFailures], fmt.Sprintf("and %d more", len(failures)-maxFailures))
-	}
-	return strings.Join(append([]string{message}, failures...), "; ")
+// FailedContainer is where a failure began, as far as its pod is still there.
+type FailedContainer struct {
+	Pod       string `json:"pod"`
+	Container string `json:"container"`
+	// Restarted: the log of the failure is that of the container's previous instance.
+	Restarted bool `json:"restarted,omitempty"`
 }
 
-// podFailures describes the failed pods in the order in which they failed.
-func podFailures(all []corev1.Pod) []string {
-	type failed struct {
-		text string
-		at   time.Time
+// podEnd is how a pod failed.
+type podEnd struct {
+	text   string
+	at     time.Time
+	failed FailedContainer
+}
+
+// fail fills in why a run failed: what its parts reported to the registry, or else its first failed pod, or else the workload's message.
+// What failed after the run's end is a consequence, and not counted.
+func (s *snapshot) fail(status *Status, message string, end time.Time) {
+	ends := podEnds(s.pods)
+	reported := s.registryError()
+	// That the driver failed is what its Job says itself; its pod says more, and says the same before it is reported.
+	if repeats := strings.HasPrefix(reported, "driver Job "+v1alpha1.DriverJobName(s.name)+" failed"); reported != "" && !(repeats && len(ends) > 0) {
+		status.Phase, status.Reason, status.Failed = Failed, explainCode(reported), namedIn(reported, s.pods)
+		return
 	}
-	var list []failed
-	for _, pod := range all {
-		if text, at := podFailure(pod); text != "" {
-			list = append(list, failed{fmt.Sprintf("%s pod %s: %s", role(pod), pod.Name, text), at})
+	status.Phase, status.Reason = Failed, message
+	if len(ends) == 0 {
+		return
+	}
+	more := 0
+	for _, e := range ends[1:] {
+		if end.IsZero() || !e.at.After(end) {
+			more++
 		}
 	}
-	slices.SortStableFunc(list, func(a, b failed) int {
+	status.Reason, status.Failed = ends[0].text, &ends[0].failed
+	if more > 0 {
+		status.Reason += fmt.Sprintf(", and %d more", more)
+	}
+}
+
+// podEnds describes the failed pods in the order in which they failed.
+func podEnds(all []corev1.Pod) []podEnd {
+	var list []podEnd
+	for _, pod := range all {
+		if end := endOf(pod); end != nil {
+			end.text = fmt.Sprintf("%s pod %s: %s", role(pod), pod.Name, end.text)
+			end.failed.Pod = pod.Name
+			list = append(list, *end)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b podEnd) int {
 		return cmp.Or(a.at.Compare(b.at), strings.Compare(a.text, b.text))
 	})
-	texts := make([]string, len(list))
-	for i, f := range list {
-		texts[i] = f.text
+	return list
+}
+
+// namedIn is the container of the pod that a reason names. Of two names that it holds, the longer one is meant.
+func namedIn(reason string, all []corev1.Pod) *FailedContainer {
+	var failed *FailedContainer
+	for _, pod := range all {
+		if !strings.Contains(reason, pod.Name) || failed != nil && len(failed.Pod) > len(pod.Name) || len(pod.Spec.Containers) == 0 {
+			continue
+		}
+		failed = &FailedContainer{Pod: pod.Name, Container: pod.Spec.Containers[0].Name}
+		for _, status := range pod.Status.ContainerStatuses {
+			if status.Name == failed.Container {
+				failed.Restarted = status.RestartCount > 0 && status.State.Terminated == nil
+			}
+		}
 	}
-	return texts
+	return failed
+}
+
+// codes are exit codes that a shell gives to a command that it could not run.
+var codes = map[string]string{"126": "the command cannot be executed", "127": "command not found"}
+
+var codeAtEnd = regexp.MustCompile(`exit code (126|127)$`)
+
+// explainCode adds what an exit code means.
+func explainCode(text string) string {
+	if code := codeAtEnd.FindStringSubmatch(text); code != nil {
+		return text + " (" + codes[code[1]] + ")"
+	}
+	return text
 }
 
 // role is how a pod's part in the run is called: rl-head, gym-workers, driver.
@@ -61,26 +112,42 @@ func role(pod corev1.Pod) string {
 	return v1alpha1.ReplicatedJobName(pod.Labels[v1alpha1.LabelCluster], group)
 }
 
-// podFailure says what failed in a pod and when; "" for a pod that has not failed.
-func podFailure(pod corev1.Pod) (string, time.Time) {
+// endOf says how a pod failed; nil for a pod that has not.
+func endOf(pod corev1.Pod) *podEnd {
 	if pod.Status.Phase != corev1.PodFailed {
-		return "", time.Time{}
+		return nil
 	}
 	for _, status := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
 		end := status.State.Terminated
 		if end == nil || end.ExitCode == 0 || isSidecar(pod, status.Name) {
 			continue
 		}
-		text := fmt.Sprintf("container %s ended with exit code %d (%s)", status.Name, end.ExitCode, end.Reason)
+		text := fmt.Sprintf("container %s %s", status.Name, describeEnd(end))
 		if strings.HasPrefix(status.Name, "wait-for-") && end.ExitCode == deadlineCode {
 			text += ", what it waits for did not answer within startupGrace"
 		}
-		return text, end.FinishedAt.Time
+		return &podEnd{text, end.FinishedAt.Time, FailedContainer{Container: status.Name}}
 	}
-	if pod.Status.Reason == "" && pod.Status.Message == "" {
-		return "failed", lastChange(pod)
+	end := &podEnd{text: "failed", at: lastChange(pod)}
+	if pod.Status.Reason != "" || pod.Status.Message != "" {
+		end.text = strings.Trim(pod.Status.Reason+": "+pod.Status.Message, ": ")
 	}
-	return strings.Trim(pod.Status.Reason+": "+pod.Status.Message, ": "), lastChange(pod)
+	if len(pod.Spec.Containers) > 0 {
+		end.failed.Container = pod.Spec.Containers[0].Name
+	}
+	return end
+}
+
+// describeEnd says how a container ended. The kubelet's "Error" says no more than a code that is not 0.
+func describeEnd(end *corev1.ContainerStateTerminated) string {
+	text := explainCode(fmt.Sprintf("ended with exit code %d", end.ExitCode))
+	switch end.Reason {
+	case "", "Error", "Completed":
+		return text
+	case "StartError", "ContainerCannotRun": // there was no process: the code is made up
+		return fmt.Sprintf("did not start: %s", end.Message)
+	}
+	return fmt.Sprintf("%s (%s)", text, end.Reason)
 }
 
 // isSidecar tells a native sidecar, which is stopped when its pod ends, whatever code it then exits with.
@@ -99,32 +166,4 @@ func lastChange(pod corev1.Pod) time.Time {
 		}
 	}
 	return last
-}
-
-// benign are reasons for which a container waits while all is well.
-var benign = []string{"", "ContainerCreating", "PodInitializing"}
-
-// waitingFor says what holds a pending run up, where a pod knows: no node, no image, a bad configuration.
-func waitingFor(all []corev1.Pod) string {
-	for _, pod := range all {
-		if text := hindrance(pod); text != "" {
-			return fmt.Sprintf("%s pod %s: %s", role(pod), pod.Name, text)
-		}
-	}
-	return ""
-}
-
-func hindrance(pod corev1.Pod) string {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
-			return fmt.Sprintf("%s: %s", condition.Reason, condition.Message)
-		}
-	}
-	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		waiting := status.State.Waiting
-		if waiting != nil && !slices.Contains(benign, waiting.Reason) {
-			return fmt.Sprintf("container %s: %s: %s", status.Name, waiting.Reason, waiting.Message)
-		}
-	}
-	return ""
 }

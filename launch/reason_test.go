@@ -24,14 +24,21 @@ func failedPod(name, group string, second int, container string, code int32) cor
 	}
 }
 
+func failStatus(s *snapshot, message string) Status {
+	var status Status
+	s.fail(&status, message, time.Time{})
+	return status
+}
+
 func TestAReasonNamesThePodThatFailedFirst(t *testing.T) {
 	t.Parallel()
 	s := &snapshot{pods: []corev1.Pod{
 		failedPod("b", "workers", 20, "ray", 143),
 		failedPod("a", "head", 10, "ray", 137),
 	}}
-	require.Equal(t, "jobset failed; gym-head pod a: container ray ended with exit code 137 (Error); gym-workers pod b: container ray ended with exit code 143 (Error)",
-		s.failure("jobset failed"))
+	status := failStatus(s, "jobset failed")
+	require.Equal(t, "gym-head pod a: container ray ended with exit code 137, and 1 more", status.Reason)
+	require.Equal(t, &FailedContainer{Pod: "a", Container: "ray"}, status.Failed)
 }
 
 func TestAReasonStaysShort(t *testing.T) {
@@ -40,7 +47,7 @@ func TestAReasonStaysShort(t *testing.T) {
 	for i := range 10 {
 		s.pods = append(s.pods, failedPod("p", "workers", i, "ray", 1))
 	}
-	require.Contains(t, s.failure("x"), "; and 7 more")
+	require.Equal(t, "gym-workers pod p: container ray ended with exit code 1, and 9 more", failStatus(s, "x").Reason)
 }
 
 func TestWhatTheRunReportedComesBeforeWhatKubernetesSaw(t *testing.T) {
@@ -49,7 +56,9 @@ func TestWhatTheRunReportedComesBeforeWhatKubernetesSaw(t *testing.T) {
 		configMap: &corev1.ConfigMap{Data: map[string]string{v1alpha1.ErrorKey: "NCCL timed out"}},
 		pods:      []corev1.Pod{failedPod("a", "head", 10, "ray", 137)},
 	}
-	require.Equal(t, "NCCL timed out", s.failure("jobset failed"))
+	status := failStatus(s, "jobset failed")
+	require.Equal(t, "NCCL timed out", status.Reason)
+	require.Nil(t, status.Failed, "it names no pod")
 }
 
 func TestPodFailures(t *testing.T) {
@@ -65,7 +74,7 @@ func TestPodFailures(t *testing.T) {
 		pod  corev1.Pod
 		want []string
 	}{
-		{"a wait that ran out of time says so", failedPod("w", "driver", 1, "wait-for-head", 3), []string{"driver pod w: container wait-for-head ended with exit code 3 (Error), what it waits for did not answer within startupGrace"}},
+		{"a wait that ran out of time says so", failedPod("w", "driver", 1, "wait-for-head", 3), []string{"driver pod w: container wait-for-head ended with exit code 3, what it waits for did not answer within startupGrace"}},
 		{"an evicted pod has no exit code but a reason", evicted, []string{"gym-head pod e: Evicted: the node was low on memory"}},
 		{"a sidecar's exit is not what failed", failedPod("s", "head", 1, "registry", 2), []string{"gym-head pod s: failed"}},
 		{"a pod that runs has not failed", running, []string{}},
@@ -73,30 +82,51 @@ func TestPodFailures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tt.want, podFailures([]corev1.Pod{tt.pod}))
+			texts := []string{}
+			for _, end := range podEnds([]corev1.Pod{tt.pod}) {
+				texts = append(texts, end.text)
+			}
+			require.Equal(t, tt.want, texts)
 		})
 	}
 }
 
-func TestAPendingRunSaysWhatHoldsItUp(t *testing.T) {
+func TestAReasonStaysWhatItWasWhenMorePodsGo(t *testing.T) {
 	t.Parallel()
-	unschedulable := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "u", Labels: v1alpha1.Labels("r", "rl", "gpu-workers")},
-		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{
-			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available"},
-		}},
-	}
-	waits := func(reason, message string) corev1.Pod {
+	s := &snapshot{pods: []corev1.Pod{failedPod("a", "head", 10, "ray", 1), failedPod("b", "workers", 9, "ray", 1)}}
+	var before, after Status
+	s.fail(&before, "jobset failed", time.Unix(11, 0))
+	s.pods = append(s.pods, failedPod("c", "workers", 20, "ray", 143))
+	s.fail(&after, "jobset failed", time.Unix(11, 0))
+	require.Equal(t, "gym-workers pod b: container ray ended with exit code 1, and 1 more", before.Reason)
+	require.Equal(t, before, after)
+}
+
+func TestADriverThatFailedIsNotExplainedOtherwiseOnceThatIsReported(t *testing.T) {
+	t.Parallel()
+	s := &snapshot{name: "r", pods: []corev1.Pod{failedPod("r-driver-x", "driver", 10, "driver", 127)}}
+	before := failStatus(s, "Job has reached the specified backoff limit")
+	require.Equal(t, "driver pod r-driver-x: container driver ended with exit code 127 (command not found)", before.Reason)
+	s.configMap = &corev1.ConfigMap{Data: map[string]string{v1alpha1.ErrorKey: "driver Job r-driver failed: BackoffLimitExceeded: Job has reached the specified backoff limit"}}
+	require.Equal(t, before, failStatus(s, "Job has reached the specified backoff limit"))
+}
+
+func TestAReportedReasonLeadsToThePodThatItNames(t *testing.T) {
+	t.Parallel()
+	pod := func(name string, restarts int32) corev1.Pod {
 		return corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "i", Labels: v1alpha1.Labels("r", "rl", "head")},
-			Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
-				{Name: "ray", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}},
-			}},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: v1alpha1.Labels("r", "gym", "head")},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "ray"}}},
+			Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "ray", RestartCount: restarts}}},
 		}
 	}
-	require.Equal(t, "rl-gpu-workers pod u: Unschedulable: 0/1 nodes are available", waitingFor([]corev1.Pod{unschedulable}))
-	require.Equal(t, "rl-head pod i: container ray: ErrImagePull: no such image", waitingFor([]corev1.Pod{waits("ErrImagePull", "no such image")}))
-	require.Empty(t, waitingFor([]corev1.Pod{waits("PodInitializing", "")}))
+	s := &snapshot{
+		configMap: &corev1.ConfigMap{Data: map[string]string{v1alpha1.ErrorKey: "pod r-gym-1: gym-server ended with exit code 127"}},
+		pods:      []corev1.Pod{pod("r-gym-1", 1), pod("r-gym", 0), pod("r-rl", 0)},
+	}
+	status := failStatus(s, "")
+	require.Equal(t, "pod r-gym-1: gym-server ended with exit code 127 (command not found)", status.Reason)
+	require.Equal(t, &FailedContainer{Pod: "r-gym-1", Container: "ray", Restarted: true}, status.Failed)
 }
 
 func TestTransitionsTellOnlyWhatIsNew(t *testing.T) {

@@ -2,12 +2,15 @@ package launch_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +43,10 @@ func TestRunsOnARealAPIServer(t *testing.T) {
 		{"waiting ends when the run is removed", waitSeesRemoval},
 		{"down removes everything and waits for the pods", downWaits},
 		{"down says what is left when its time is up", downTimesOut},
+		{"up refuses a run that is under way with another backend", upRefusesOtherBackend},
+		{"up refuses a run that is under way with a cluster of another name", upRefusesOtherCluster},
+		{"up refuses to change what cannot be changed, in a sentence", upRefusesChange},
+		{"up says that a namespace does not exist", upWithoutNamespace},
 		{"down touches no other run", downLeavesOthers},
 		{"the documented rights of a user are enough", userMayDoAll},
 	}
@@ -104,7 +111,7 @@ func jobSetFails(t *testing.T, c *cluster) {
 	status, err := w.end()
 	require.NoError(t, err)
 	require.Equal(t, launch.Failed, status.Phase)
-	require.Equal(t, "jobset failed; gym-head pod x: container ray ended with exit code 137 (Error)", status.Reason)
+	require.Equal(t, "gym-head pod x: container ray ended with exit code 137", status.Reason)
 }
 
 func jobSetDeleted(t *testing.T, c *cluster) {
@@ -130,6 +137,8 @@ func driverCompletes(t *testing.T, c *cluster) {
 
 	c.endpoint(run, v1alpha1.ErrorKey, "the gym head stopped")
 	require.Equal(t, launch.Succeeded, c.status(run).Phase)
+	require.Empty(t, c.status(run).Clusters, "they are on their way out")
+	require.Empty(t, c.status(run).Endpoints)
 }
 
 func errorInRegistry(t *testing.T, c *cluster) {
@@ -156,7 +165,7 @@ func driverFails(t *testing.T, c *cluster) {
 	c.endDriver(run, batchv1.JobFailed, "Job has reached the specified backoff limit")
 	status := c.status(run)
 	require.Equal(t, launch.Failed, status.Phase)
-	require.Equal(t, "Job has reached the specified backoff limit; driver pod d: container driver ended with exit code 1 (Error)", status.Reason)
+	require.Equal(t, "driver pod d: container driver ended with exit code 1", status.Reason)
 }
 
 func endedIsRefused(t *testing.T, c *cluster) {
@@ -167,6 +176,60 @@ func endedIsRefused(t *testing.T, c *cluster) {
 	ended := (*launch.EndedError)(nil)
 	require.ErrorAs(t, err, &ended)
 	require.EqualError(t, err, "run disagg-job has ended (Failed: jobset failed)")
+}
+
+func upRefusesOtherBackend(t *testing.T, c *cluster) {
+	run := c.run("disagg-raycluster")
+	c.up(run)
+	other := *run
+	other.Spec.Backend = v1alpha1.BackendJobSet
+	_, err := c.launcher.Up(t.Context(), &other)
+	require.EqualError(t, err, "run raycluster is under way with RayCluster/raycluster-gym and 5 more, which this file does not have (backend was raycluster)")
+	require.ErrorAs(t, err, new(*launch.OtherShapeError))
+	err = c.client.Get(t.Context(), client.ObjectKey{Namespace: run.Metadata.Namespace, Name: run.Metadata.Name}, &v1alpha2.JobSet{})
+	require.True(t, apierrors.IsNotFound(err), "nothing is applied: %v", err)
+	require.Equal(t, v1alpha1.BackendRayCluster, c.status(run).Backend)
+}
+
+func upRefusesOtherCluster(t *testing.T, c *cluster) {
+	run := c.run("disagg-raycluster")
+	c.up(run)
+	other := *run
+	other.Spec.Clusters = slices.Clone(run.Spec.Clusters)
+	other.Spec.Clusters[1].Name = "env"
+	_, err := c.launcher.Up(t.Context(), &other)
+	require.EqualError(t, err, "run raycluster is under way with RayCluster/raycluster-gym, which this file does not have")
+	require.Len(t, c.status(run).Clusters, 2)
+}
+
+func upRefusesChange(t *testing.T, c *cluster) {
+	for example, want := range map[string]string{
+		"disagg-jobset":     "JobSet/%s/disagg-job cannot be changed while it is there (spec.replicatedJobs is immutable)",
+		"disagg-raycluster": "RayCluster/%s/raycluster-rl cannot be changed while it is there (spec.headGroupSpec, spec.workerGroupSpecs are immutable)",
+	} {
+		run := c.run(example)
+		c.up(run)
+		run.Spec.Image = "trainer:2"
+		_, err := c.launcher.Up(t.Context(), run)
+		require.EqualError(t, err, fmt.Sprintf(want, run.Metadata.Namespace))
+	}
+	run := c.run("disagg-raycluster")
+	c.up(run)
+	run.Spec.Driver.Command = []string{"other"}
+	_, err := c.launcher.Up(t.Context(), run)
+	require.EqualError(t, err, "Job/"+run.Metadata.Namespace+"/raycluster-driver cannot be changed while it is there (spec.template is immutable)")
+	changed := (*launch.ChangedError)(nil)
+	require.ErrorAs(t, err, &changed)
+	require.Equal(t, "raycluster", changed.Name)
+}
+
+func upWithoutNamespace(t *testing.T, c *cluster) {
+	run := c.run("disagg-jobset")
+	run.Metadata.Namespace = "nowhere"
+	_, err := c.launcher.Up(t.Context(), run)
+	missing := (*launch.NoNamespaceError)(nil)
+	require.ErrorAs(t, err, &missing)
+	require.Equal(t, "nowhere", missing.Namespace)
 }
 
 func notFound(t *testing.T, c *cluster) {
@@ -215,7 +278,7 @@ func downWaits(t *testing.T, c *cluster) {
 			}
 		}
 	}()
-	removal, err := c.launcher.Down(t.Context(), run.Metadata.Namespace, run.Metadata.Name)
+	removal, err := c.down(run)
 	require.NoError(t, err)
 	require.Len(t, removal.Removed, 10)
 	require.Empty(t, removal.Absent)
@@ -223,7 +286,7 @@ func downWaits(t *testing.T, c *cluster) {
 	_, err = c.launcher.Status(t.Context(), run.Metadata.Namespace, run.Metadata.Name)
 	require.ErrorIs(t, err, launch.ErrNotFound)
 
-	again, err := c.launcher.Down(t.Context(), run.Metadata.Namespace, run.Metadata.Name)
+	again, err := c.down(run)
 	require.NoError(t, err)
 	require.Empty(t, again.Removed)
 }
@@ -234,10 +297,28 @@ func downTimesOut(t *testing.T, c *cluster) {
 	c.pod(run, "stuck", "rl", "head", readyStatus())
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
-	removal, err := c.launcher.Down(ctx, run.Metadata.Namespace, run.Metadata.Name)
+	var lines []string
+	removal, err := c.launcher.Down(ctx, run.Metadata.Namespace, run.Metadata.Name, func(line string) { lines = append(lines, line) })
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, "Pod stuck")
 	require.Equal(t, []string{"JobSet/" + run.Metadata.Namespace + "/disagg-job"}, removal.Removed)
+	require.Equal(t, []string{"waiting for pod stuck to stop"}, lines)
+
+	// What is half removed is neither failed nor to be brought up again.
+	status := c.status(run)
+	require.Equal(t, launch.Removing, status.Phase)
+	require.Contains(t, status.Reason, "since 20")
+	_, err = c.launcher.Up(t.Context(), run)
+	require.EqualError(t, err, "run disagg-job is being removed")
+	require.ErrorAs(t, err, new(*launch.RemovingError))
+	w := c.wait(t.Context(), run)
+	w.line("run disagg-job: Removing: " + status.Reason)
+
+	c.delete(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: run.Metadata.Namespace, Name: "stuck"}})
+	_, err = c.down(run)
+	require.NoError(t, err)
+	_, err = w.end()
+	require.ErrorIs(t, err, launch.ErrRemoved)
 }
 
 func downLeavesOthers(t *testing.T, c *cluster) {
@@ -246,7 +327,7 @@ func downLeavesOthers(t *testing.T, c *cluster) {
 	other := *run
 	other.Metadata.Name = "other"
 	c.up(&other)
-	_, err := c.launcher.Down(t.Context(), run.Metadata.Namespace, run.Metadata.Name)
+	_, err := c.down(run)
 	require.NoError(t, err)
 	require.Equal(t, launch.Pending, c.status(&other).Phase)
 }
@@ -264,7 +345,7 @@ func userMayDoAll(t *testing.T, c *cluster) {
 		stop()
 		_, err := w.end()
 		require.ErrorIs(t, err, context.Canceled)
-		removal, err := c.launcher.Down(t.Context(), run.Metadata.Namespace, run.Metadata.Name)
+		removal, err := c.down(run)
 		require.NoError(t, err)
 		require.NotEmpty(t, removal.Removed)
 	}
@@ -284,7 +365,7 @@ func TestAClusterWithoutTheControllers(t *testing.T) {
 	require.ErrorAs(t, err, &missing)
 	require.Equal(t, "JobSet", missing.Kind)
 
-	removal, err := c.launcher.Down(t.Context(), run.Metadata.Namespace, run.Metadata.Name)
+	removal, err := c.down(run)
 	require.NoError(t, err)
 	require.Empty(t, removal.Removed, "Up must create nothing when one kind is missing")
 	require.Equal(t, []string{"JobSet", "RayCluster"}, removal.Absent)

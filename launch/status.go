@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,7 @@ const (
 	Running   Phase = "Running"   // the driver runs
 	Succeeded Phase = "Succeeded" // the driver exited 0
 	Failed    Phase = "Failed"
+	Removing  Phase = "Removing" // somebody removes it; what is missing of it is no failure
 )
 
 // Ended tells whether the run is over.
@@ -35,12 +37,17 @@ type Status struct {
 	Backend   v1alpha1.Backend `json:"backend"`
 	Phase     Phase            `json:"phase"`
 	// Reason says why the run failed, or what a pending one waits for where that is known.
-	Reason   string          `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Clusters and Endpoints are empty once the run has ended.
 	Clusters []ClusterStatus `json:"clusters"`
 	// Endpoints are what the pods have published.
 	Endpoints map[string]string `json:"endpoints"`
 
-	absent bool // the object whose end is the run's does not exist
+	// Failed is where the failure began, where that is known and still there.
+	Failed *FailedContainer `json:"failedContainer,omitempty"`
+
+	hint   string // what may be done about the reason of a pending run
+	absent bool   // the object whose end is the run's does not exist
 }
 
 // ClusterStatus counts the pods of a cluster. A cluster that was taken down is not listed.
@@ -76,10 +83,16 @@ func assess(s *snapshot) Status {
 		Name: s.name, Namespace: s.namespace, Backend: s.backend(),
 		Clusters: s.clusters(), Endpoints: s.endpoints(),
 	}
-	if status.Backend == v1alpha1.BackendJobSet {
+	switch {
+	case s.removing() != "":
+		status.Phase, status.Reason = Removing, "since "+s.removing()
+	case status.Backend == v1alpha1.BackendJobSet:
 		s.judgeJobSet(&status)
-	} else {
+	default:
 		s.judgeRayClusters(&status)
+	}
+	if status.Phase.Ended() || status.Phase == Removing { // what is left is on its way out
+		status.Clusters, status.Endpoints = []ClusterStatus{}, map[string]string{}
 	}
 	return status
 }
@@ -100,7 +113,7 @@ func (s *snapshot) judgeJobSet(status *Status) {
 			status.Phase = Succeeded
 			return
 		case v1alpha2.JobSetFailed:
-			status.Phase, status.Reason = Failed, s.failure(condition.Message)
+			s.fail(status, condition.Message, condition.LastTransitionTime.Time)
 			return
 		}
 	}
@@ -115,9 +128,9 @@ func (s *snapshot) judgeRayClusters(status *Status) {
 	case condition != nil && condition.Type == batchv1.JobComplete:
 		status.Phase = Succeeded
 	case condition != nil:
-		status.Phase, status.Reason = Failed, s.failure(condition.Message)
+		s.fail(status, condition.Message, condition.LastTransitionTime.Time)
 	case s.registryError() != "":
-		status.Phase, status.Reason = Failed, s.registryError()
+		s.fail(status, "", time.Time{})
 	case s.driver == nil:
 		status.Phase, status.absent = Pending, true
 		status.Reason = fmt.Sprintf("Job %s does not exist", v1alpha1.DriverJobName(s.name))
@@ -149,7 +162,8 @@ func (s *snapshot) judgeLiving(status *Status) {
 			return
 		}
 	}
-	status.Phase, status.Reason = Pending, waitingFor(s.pods)
+	status.Phase = Pending
+	status.Reason, status.hint = waitingFor(s.pods)
 }
 
 func (s *snapshot) registryError() string {

@@ -12,7 +12,7 @@ func transitions(last, next Status) []string {
 	if !next.Phase.Ended() { // that pods leave a run that has ended is no news
 		lines = append(clusterTransitions(last, next), lines...)
 	}
-	if next.Phase.Ended() || next.Phase == last.Phase && next.Reason == last.Reason {
+	if next.Phase.Ended() || next.Phase == last.Phase && (next.Reason == last.Reason || next.Reason == "") {
 		return lines // the end is what Wait returns
 	}
 	line := fmt.Sprintf("run %s: %s", next.Name, next.Phase)
@@ -20,6 +20,14 @@ func transitions(last, next Status) []string {
 		line += ": " + next.Reason
 	}
 	return append(lines, line)
+}
+
+// after is what has been told once a status has: a reason stays told while the phase lasts, since it may come and go with one pod.
+func (s Status) after(told Status) Status {
+	if s.Phase == told.Phase && s.Reason == "" {
+		s.Reason = told.Reason
+	}
+	return s
 }
 
 func clusterTransitions(last, next Status) []string {

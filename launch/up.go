@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fluxcd/pkg/ssa"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -21,17 +22,22 @@ type Change struct {
 }
 
 // Up applies a run. Nothing is created unless the server accepts every object (but for RoleBindings, which it cannot judge before their
-// Roles are there). Up may be repeated while the run lives; a run that has ended is refused with an *EndedError, a cluster without the
-// run's kinds with a *MissingKindError.
+// Roles are there). Up may be repeated while the run lives. It refuses a run that has ended with an *EndedError, one that is being removed
+// with a *RemovingError, one of another shape (backend, clusters) with an *OtherShapeError, one that is described otherwise with a
+// *ChangedError, and a cluster without the run's kinds with a *MissingKindError.
 func (l *Launcher) Up(ctx context.Context, run *v1alpha1.Run) ([]Change, error) {
 	objects, err := manifests.Render(run)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.refuseEnded(ctx, run); err != nil {
+	if err := l.refuse(ctx, run, objects); err != nil {
 		return nil, err
 	}
 	changes, err := l.applyAll(ctx, objects)
+	if changed := (*ChangedError)(nil); errors.As(err, &changed) {
+		changed.Name = run.Metadata.Name
+		return nil, changed
+	}
 	if err != nil {
 		return nil, fmt.Errorf("applying run %s/%s: %w", run.Metadata.Namespace, run.Metadata.Name, explain(err))
 	}
@@ -45,7 +51,7 @@ func (l *Launcher) applyAll(ctx context.Context, objects []*unstructured.Unstruc
 		if object.GetKind() == roleBindings.name {
 			continue
 		}
-		if _, _, _, err := l.apply.Diff(ctx, object.DeepCopy(), ssa.DefaultDiffOptions()); err != nil {
+		if err := l.try(ctx, object); err != nil {
 			return nil, err
 		}
 	}
@@ -64,23 +70,25 @@ func (l *Launcher) applyAll(ctx context.Context, objects []*unstructured.Unstruc
 	return out, nil
 }
 
-func (l *Launcher) refuseEnded(ctx context.Context, run *v1alpha1.Run) error {
-	status, err := l.Status(ctx, run.Metadata.Namespace, run.Metadata.Name)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return nil
-	case err != nil:
-		return err
-	case status.Phase.Ended():
-		return &EndedError{Name: status.Name, Phase: status.Phase, Reason: status.Reason}
+// try lets the server check an object without taking it.
+func (l *Launcher) try(ctx context.Context, object *unstructured.Unstructured) error {
+	subject := fmt.Sprintf("%s/%s/%s", object.GetKind(), object.GetNamespace(), object.GetName())
+	_, existing, next, err := l.apply.Diff(ctx, object.DeepCopy(), ssa.DefaultDiffOptions())
+	if err != nil {
+		return refusal(subject, err)
 	}
-	return nil
+	return changed(subject, existing, next)
 }
 
-// explain turns "no matches for kind" into an error that can be told from others.
+// explain makes errors that can be told from others of what the server says of kinds and namespaces that it does not have.
 func explain(err error) error {
 	if missing := (*meta.NoKindMatchError)(nil); errors.As(err, &missing) {
 		return &MissingKindError{Kind: missing.GroupKind.Kind, Err: err}
+	}
+	if status := apierrors.APIStatus(nil); apierrors.IsNotFound(err) && errors.As(err, &status) {
+		if details := status.Status().Details; details != nil && details.Kind == "namespaces" {
+			return &NoNamespaceError{Namespace: details.Name}
+		}
 	}
 	return err
 }

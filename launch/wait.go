@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,33 +37,49 @@ func (l *Launcher) Wait(ctx context.Context, namespace, name string, report func
 
 // follow judges the run again after every change, until it has ended or is gone.
 func (l *Launcher) follow(ctx context.Context, w *watcher, report func(line string)) (Status, error) {
-	var last Status
+	var last, told Status
+	var patient patience
 	for {
+		line, at := patient.look(last, time.Now())
+		if line != "" {
+			report(line)
+		}
 		select {
 		case <-ctx.Done():
 			return last, ctx.Err()
 		case err := <-w.refused:
 			return last, err
+		case <-after(at):
+			continue
 		case <-w.changed:
 		}
 		next, err := w.status()
 		if err != nil {
 			return last, err
 		}
-		settled := next.Phase.Ended() || next.absent
-		if settled {
+		// A removal takes the ConfigMap last, which says that it is one.
+		if next.Phase.Ended() || next.absent || last.Phase == Removing && next.Phase != Removing {
 			// The watches of different kinds run apart; what they say together is checked on one read.
 			if next, err = l.settle(ctx, w, next); err != nil {
 				return last, err
 			}
 		}
-		for _, line := range transitions(last, next) {
+		for _, line := range transitions(told, next) {
 			report(line)
 		}
-		if last = next; next.Phase.Ended() {
+		if next.Phase.Ended() {
 			return next, nil
 		}
+		last, told = next, next.after(told)
 	}
+}
+
+// after fires at a time; never for the zero time.
+func after(at time.Time) <-chan time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return time.After(time.Until(at))
 }
 
 // settle reads the run once more when it looks ended or when its workload is missing. A workload that is gone without an error was

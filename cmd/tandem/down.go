@@ -21,6 +21,9 @@ func newDown(o *options) *cobra.Command {
 tandem.dev/run, so the file is not needed.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if timeout <= 0 {
+				return usageError{fmt.Errorf("--timeout must be longer than zero, not %s", timeout)}
+			}
 			namespace, name, err := of.resolve(o, args)
 			if err != nil {
 				return err
@@ -40,15 +43,25 @@ func down(ctx context.Context, o *options, namespace, name string) error {
 	if err != nil {
 		return err
 	}
-	removal, err := launcher.Down(ctx, namespace, name)
+	began := time.Now()
+	removal, err := launcher.Down(ctx, namespace, name, func(line string) { fmt.Fprintln(o.ErrOut, line) })
 	for _, object := range removal.Removed {
 		fmt.Fprintf(o.Out, "%s removed\n", object)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return hinted{err, "the cluster is still at it; repeat the command to wait on"}
+	goesOn := fmt.Sprintf("tandem down %s goes on with it", name)
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return interrupted{fmt.Sprintf("interrupted; run %s is not removed yet", name), goesOn}
+	case ctx.Err() != nil && err != nil:
+		return hinted{fmt.Errorf("run %s is not removed after %s: %w", name, sinceThen(began), err), goesOn}
+	case err != nil:
+		return err
 	}
-	if err == nil && len(removal.Removed) == 0 {
-		fmt.Fprintf(o.ErrOut, "nothing of run %s in namespace %s\n", name, namespace)
+	if len(removal.Removed) == 0 {
+		fmt.Fprintf(o.ErrOut, "nothing of run %s in namespace %s\nhint: %s\n", name, namespace, otherNamespace)
 	}
-	return err
+	return nil
 }
+
+// sinceThen is how long something took, for people.
+func sinceThen(began time.Time) time.Duration { return time.Since(began).Round(time.Second) }

@@ -11,12 +11,13 @@ import (
 
 // Exit codes are part of the interface; docs/SETUP.md lists those of every program.
 const (
-	exitOK     = 0
-	exitFailed = 1 // also: the run failed under `up --wait`, or waiting was given up
-	exitUsage  = 2 // the command line or the Run file is wrong
+	exitOK          = 0
+	exitFailed      = 1   // also: the run failed under `up --wait`, or --timeout was reached
+	exitUsage       = 2   // the command line or the Run file is wrong
+	exitInterrupted = 130 // Ctrl-C or SIGTERM, as a shell has it
 )
 
-// usageError is a mistake in the command line.
+// usageError is a mistake in the command line of a command.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -44,6 +45,19 @@ func (e *runFileError) Error() string {
 
 func (e *runFileError) Unwrap() error { return e.err }
 
+// interrupted says what a user's signal left, which is no error.
+type interrupted struct{ text, hint string }
+
+func (i interrupted) Error() string { return i.text }
+
+// inCommand is an error with the command that it happened in.
+type inCommand struct {
+	error
+	path string
+}
+
+func (e inCommand) Unwrap() error { return e.error }
+
 // hinted is an error with a way out.
 type hinted struct {
 	error
@@ -54,6 +68,13 @@ func (e hinted) Unwrap() error { return e.error }
 
 // fail prints an error with its hint and returns the exit code. The voice: no capitals, no full stops.
 func fail(w io.Writer, err error) int {
+	if stopped := (interrupted{}); errors.As(err, &stopped) {
+		fmt.Fprintln(w, stopped.text)
+		if stopped.hint != "" {
+			fmt.Fprintf(w, "hint: %s\n", stopped.hint)
+		}
+		return exitInterrupted
+	}
 	fmt.Fprintf(w, "error: %v\n", err)
 	if hint := hintFor(err); hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", hint)
@@ -65,25 +86,51 @@ func fail(w io.Writer, err error) int {
 	return exitFailed
 }
 
+// otherNamespace is the hint for a run that is not there.
+const otherNamespace = "is it in another namespace? -n NAMESPACE; kubectl get configmaps -A -l " + v1alpha1.LabelRun + " lists all runs"
+
 func hintFor(err error) string {
 	var (
-		with    hinted
-		usage   usageError
-		ended   *launch.EndedError
-		missing *launch.MissingKindError
+		with  hinted
+		usage usageError
 	)
 	switch {
 	case errors.As(err, &with):
 		return with.hint
+	case errors.Is(err, launch.ErrNotFound):
+		return otherNamespace
+	case errors.As(err, &usage):
+		command := inCommand{path: "tandem"}
+		errors.As(err, &command)
+		return command.path + " --help"
+	default:
+		return hintForUp(err)
+	}
+}
+
+// hintForUp is the way out of what `up` refuses.
+func hintForUp(err error) string {
+	var (
+		ended    *launch.EndedError
+		removing *launch.RemovingError
+		other    *launch.OtherShapeError
+		changed  *launch.ChangedError
+		missing  *launch.MissingKindError
+		nowhere  *launch.NoNamespaceError
+	)
+	switch {
 	case errors.As(err, &ended):
 		return "remove it first: tandem down " + ended.Name
+	case errors.As(err, &removing):
+		return "tandem down " + removing.Name + " goes on with it"
+	case errors.As(err, &other):
+		return "tandem down " + other.Name + ", then up"
+	case errors.As(err, &changed):
+		return "tandem down " + changed.Name + ", then up"
 	case errors.As(err, &missing):
 		return "install the controller that brings " + missing.Kind + ", or choose the other backend"
-	case errors.Is(err, launch.ErrNotFound):
-		return "is it in another namespace? -n NAMESPACE; kubectl get configmaps -A -l " + v1alpha1.LabelRun + " lists all runs"
-	case errors.As(err, &usage):
-		return "tandem --help"
-	default:
-		return ""
+	case errors.As(err, &nowhere):
+		return "kubectl create namespace " + nowhere.Namespace
 	}
+	return ""
 }

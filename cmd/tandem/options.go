@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 	"github.com/tandem-rl/tandem/launch"
@@ -48,7 +51,7 @@ func (o *options) namespace() (namespace string, explicit bool, err error) {
 func (o *options) launcher() (*launch.Launcher, error) {
 	config, err := o.restConfig()
 	if err != nil {
-		return nil, hinted{fmt.Errorf("reading the kubeconfig: %w", err), "name one with --kubeconfig or KUBECONFIG"}
+		return nil, hinted{err, "name a file with --kubeconfig or KUBECONFIG"}
 	}
 	config.QPS, config.Burst = 50, 100 // a person waits; the defaults are for controllers
 	return launch.New(config)
@@ -57,18 +60,32 @@ func (o *options) launcher() (*launch.Launcher, error) {
 // restConfig is that of the kubeconfig, or inside a cluster that of the pod. kubectl's resort, a server on localhost:8080 without any
 // security, is an error: nobody has meant it for years.
 func (o *options) restConfig() (*rest.Config, error) {
+	loader := o.kube.ToRawKubeConfigLoader()
+	files := loader.ConfigAccess().GetLoadingPrecedence()
+	named := os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" || *o.kube.KubeConfig != ""
+	if named && *o.kube.APIServer == "" && !slices.ContainsFunc(files, exists) {
+		return nil, fmt.Errorf("no kubeconfig: %s does not exist", strings.Join(files, ", "))
+	}
 	config, err := o.kube.ToRESTConfig()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	file, err := o.kube.ToRawKubeConfigLoader().RawConfig()
+	file, err := loader.RawConfig()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	if len(file.Clusters) == 0 && *o.kube.APIServer == "" && config.BearerTokenFile == "" {
-		return nil, errors.New("there is none, or it names no cluster")
+	if len(file.Clusters) > 0 || *o.kube.APIServer != "" || config.BearerTokenFile != "" {
+		return config, nil
 	}
-	return config, nil
+	if found := slices.DeleteFunc(slices.Clone(files), func(file string) bool { return !exists(file) }); len(found) > 0 {
+		return nil, fmt.Errorf("no kubeconfig: %s names no cluster", strings.Join(found, ", "))
+	}
+	return nil, fmt.Errorf("no kubeconfig: %s does not exist", strings.Join(files, ", "))
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // loadRun reads and checks a Run file, and settles its namespace.
@@ -134,6 +151,9 @@ func (t *target) resolve(o *options, args []string) (namespace, name string, err
 	case len(args) == 0:
 		return "", "", usageError{errors.New("which run? give its NAME or -f FILE")}
 	default:
+		if err := v1alpha1.CheckName(args[0]); err != nil {
+			return "", "", usageError{fmt.Errorf("NAME %q: %w", args[0], err)}
+		}
 		namespace, _, err := o.namespace()
 		return namespace, args[0], err
 	}
@@ -144,5 +164,5 @@ func oneOf(flag, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return usageError{fmt.Errorf("--%s must be one of %q, not %q", flag, allowed, value)}
+	return usageError{fmt.Errorf("--%s must be %s, not %q", flag, strings.Join(allowed, " or "), value)}
 }

@@ -13,7 +13,7 @@ func newRender(o *options) *cobra.Command {
 		Short: "Print the objects that a Run file becomes, as `up` applies them",
 		Example: `  tandem render -f examples/disagg-jobset.yaml
   tandem render -f run.yaml | kubectl diff -f -`,
-		Args: cobra.NoArgs,
+		Args: onlyFile,
 		RunE: func(*cobra.Command, []string) error {
 			if err := oneOf("output", output, "yaml", "json"); err != nil {
 				return err

@@ -57,11 +57,30 @@ func writeStatus(out io.Writer, status launch.Status, output string) error {
 	if status.Reason != "" {
 		fmt.Fprintf(w, "reason\t%s\n", status.Reason)
 	}
+	if status.Failed != nil {
+		fmt.Fprintf(w, "log\t%s\n", logCommand(status))
+	}
 	for _, cluster := range status.Clusters {
-		fmt.Fprintf(w, "cluster\t%s: head %s, workers %s ready\n", cluster.Name, cluster.Head, cluster.Workers)
+		fmt.Fprintf(w, "cluster\t%s: %s\n", cluster.Name, readiness(cluster))
 	}
 	for _, key := range slices.Sorted(maps.Keys(status.Endpoints)) {
 		fmt.Fprintf(w, "endpoint\t%s: %s\n", key, status.Endpoints[key])
 	}
 	return w.Flush()
+}
+
+func readiness(cluster launch.ClusterStatus) string {
+	if cluster.Workers.Want == 0 {
+		return fmt.Sprintf("head %s ready", cluster.Head)
+	}
+	return fmt.Sprintf("head %s, workers %s ready", cluster.Head, cluster.Workers)
+}
+
+// logCommand shows the log of what failed.
+func logCommand(status launch.Status) string {
+	command := fmt.Sprintf("kubectl logs %s -n %s -c %s", status.Failed.Pod, status.Namespace, status.Failed.Container)
+	if status.Failed.Restarted {
+		command += " --previous"
+	}
+	return command
 }
