@@ -24,6 +24,8 @@ type Dropped struct {
 	Inside int `json:"inside"`
 }
 
+func (d Dropped) String() string { return fmt.Sprintf("%d on the host, %d inside", d.Host, d.Inside) }
+
 // Down removes an instance with all that it made, and returns what its rules had dropped. An instance that does
 // not exist is no error.
 func Down(ctx context.Context, c Config, out io.Writer) (Dropped, error) {

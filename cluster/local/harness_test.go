@@ -101,7 +101,7 @@ func (i instance) status(t *testing.T) local.Status {
 func (i instance) down(t *testing.T) local.Dropped {
 	t.Helper()
 	var out struct{ Dropped local.Dropped }
-	require.NoError(t, json.Unmarshal([]byte(i.must(t, "down")), &out))
+	require.NoError(t, json.Unmarshal([]byte(i.must(t, "down", "--output=json")), &out))
 	return out.Dropped
 }
 

@@ -1,9 +1,12 @@
 // Command demo shows tandem at work: on a local cluster, or on one that is given, it plays every scenario and ends
-// with a table. It exits 0 only if all of them held.
+// with a table.
+//
+// Exit codes: 0 all of them held, 1 anything else.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -27,10 +30,15 @@ func main() {
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // main prints the error; the usage is printed when it is asked for
 	bin := flags.String("bin", "bin", "folder of the programs and images")
 	examples := flags.String("examples", "examples", "folder of the Run files")
 	kubeconfig := flags.String("kubeconfig", "", "a cluster to use (default: a local one, made and removed)")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(stderr)
+		flags.Usage()
+		return nil
+	} else if err != nil {
 		return err
 	}
 	player := scenario.Player{

@@ -135,7 +135,7 @@ func (j *job) stop() {
 	select {
 	case <-j.done:
 	case <-time.After(killAfter):
-		_ = syscall.Kill(-j.cmd.Process.Pid, syscall.SIGKILL)
+		_ = syscall.Kill(-j.cmd.Process.Pid, syscall.SIGKILL) // it has ended after all
 		<-j.done
 	}
 }

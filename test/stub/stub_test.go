@@ -83,7 +83,7 @@ func startCommand(t *testing.T, cmd *exec.Cmd) *process {
 		close(p.done)
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
+		_ = cmd.Process.Kill() // it may have ended
 		<-p.done
 		if t.Failed() {
 			t.Logf("%s printed:\n%s", cmd, p.text)

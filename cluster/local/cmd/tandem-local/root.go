@@ -3,9 +3,11 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -44,11 +46,15 @@ Exit codes: 0 ok; 1 everything else.`,
 }
 
 func (a *app) up() *cobra.Command {
+	var images []string
 	cmd := &cobra.Command{
 		Use: "up", Short: "Start an instance and wait until it is ready", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cluster, err := local.Up(cmd.Context(), a.config, a.stderr)
 			if err != nil {
+				return err
+			}
+			if err := a.loadImages(cmd.Context(), images); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(a.stdout, "export KUBECONFIG=%s\nexport PATH=%s:$PATH\n", cluster.Kubeconfig, cluster.Assets)
@@ -61,20 +67,31 @@ func (a *app) up() *cobra.Command {
 	f.IntVar(&a.config.NodeGPUs, "node-gpus", 8, "nvidia.com/gpu of each simulated node")
 	f.IntVar(&a.config.APIPort, "api-port", 0, "port of the API server on 127.0.0.1 (default: a free one)")
 	f.BoolVar(&a.config.FSync, "fsync", false, "let etcd wait for the disk, as in production")
+	f.StringSliceVar(&images, "load", nil, "image tarball to import into the node")
 	return cmd
 }
 
 func (a *app) down() *cobra.Command {
-	return &cobra.Command{
+	var output string
+	cmd := &cobra.Command{
 		Use: "down", Short: "Remove an instance and all that it made", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkOutput(output); err != nil {
+				return err
+			}
 			dropped, err := local.Down(cmd.Context(), a.config, a.stderr)
 			if err != nil {
 				return err
 			}
-			return json.NewEncoder(a.stdout).Encode(map[string]any{"dropped": dropped})
+			if output == "json" {
+				return json.NewEncoder(a.stdout).Encode(map[string]any{"dropped": dropped})
+			}
+			_, err = fmt.Fprintf(a.stdout, "packets dropped: %s\n", dropped)
+			return err
 		},
 	}
+	outputFlag(cmd, &output)
+	return cmd
 }
 
 func (a *app) status() *cobra.Command {
@@ -82,8 +99,8 @@ func (a *app) status() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show the processes of an instance", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "table" && output != "json" {
-				return fmt.Errorf("output %q: must be table or json", output)
+			if err := checkOutput(output); err != nil {
+				return err
 			}
 			status, err := local.Inspect(cmd.Context(), a.config)
 			if err != nil {
@@ -95,13 +112,24 @@ func (a *app) status() *cobra.Command {
 			return writeStatus(a.stdout, status)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	outputFlag(cmd, &output)
 	return cmd
+}
+
+func outputFlag(cmd *cobra.Command, output *string) {
+	cmd.Flags().StringVarP(output, "output", "o", "table", "table or json")
+}
+
+func checkOutput(output string) error {
+	if output != "table" && output != "json" {
+		return fmt.Errorf("output %q: must be table or json", output)
+	}
+	return nil
 }
 
 func writeStatus(out io.Writer, s *local.Status) error {
 	fmt.Fprintf(out, "instance %s  ready %t  kubeconfig %s\n", s.Config.Name, s.Ready, s.Kubeconfig)
-	fmt.Fprintf(out, "packets dropped: %d on the host, %d inside\n\n", s.Dropped.Host, s.Dropped.Inside)
+	fmt.Fprintf(out, "packets dropped: %s\n\n", s.Dropped)
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "PROCESS\tPID\tSTATE\tLOG")
 	for _, p := range s.Processes {
@@ -118,15 +146,19 @@ func (a *app) load() *cobra.Command {
 	return &cobra.Command{
 		Use: "load IMAGE.tar...", Short: "Import images into the node", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, file := range args {
-				err := step.New(a.stderr).Do("Loading "+file, func() error { return local.Load(cmd.Context(), a.config, file) })
-				if err != nil {
-					return err
-				}
-			}
-			return nil
+			return a.loadImages(cmd.Context(), args)
 		},
 	}
+}
+
+func (a *app) loadImages(ctx context.Context, files []string) error {
+	for _, file := range files {
+		err := step.New(a.stderr).Do("Loading "+filepath.Base(file), func() error { return local.Load(ctx, a.config, file) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *app) stop() *cobra.Command {

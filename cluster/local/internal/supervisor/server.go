@@ -139,7 +139,7 @@ func forward(host net.Listener, target string) {
 			pipe := func(dst, src net.Conn) {
 				_, _ = io.Copy(dst, src) // either side may close at any moment: that is how connections end
 				if tcp, ok := dst.(*net.TCPConn); ok {
-					_ = tcp.CloseWrite()
+					_ = tcp.CloseWrite() // the other side may be gone
 				}
 				done <- struct{}{}
 			}
