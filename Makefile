@@ -24,23 +24,23 @@ help: ## Show this list
 .PHONY: demo
 demo: ## Run disaggregated training on a real local cluster: two backends, each with a success and a failure
 ifeq ($(origin KUBECONFIG),command line)
-	$(MAKE) build
-	$(BIN)/demo --bin=$(BIN) --examples=examples --kubeconfig=$(KUBECONFIG)
+	@$(MAKE) --no-print-directory build
+	@$(BIN)/demo --bin=$(BIN) --examples=examples --kubeconfig=$(KUBECONFIG)
 else
 	@hack/can-run-local.sh
-	hack/deps.sh
-	$(MAKE) build images
-	$(BIN)/demo --bin=$(BIN) --examples=examples
+	@$(MAKE) --no-print-directory deps build images
+	@$(BIN)/demo --bin=$(BIN) --examples=examples
 endif
 
 .PHONY: local-up
-local-up: deps $(LOCAL) images ## Start a local cluster (NAME, GPUS, NODES) and load the images
-	$(LOCAL) up --name $(NAME) --gpus $(GPUS) --nodes $(NODES)
-	$(LOCAL) load --name $(NAME) $(IMAGES)
+local-up: ## Start a local cluster (NAME, GPUS, NODES), load the images, print what to export
+	@hack/can-run-local.sh
+	@$(MAKE) --no-print-directory deps build images
+	@$(LOCAL) up --name $(NAME) --gpus $(GPUS) --nodes $(NODES) $(addprefix --load ,$(IMAGES))
 
 .PHONY: local-down
 local-down: $(LOCAL) ## Remove the local cluster (NAME) and all that it made
-	$(LOCAL) down --name $(NAME)
+	@$(LOCAL) down --name $(NAME)
 
 ##@ Build it
 
@@ -50,19 +50,21 @@ deps: ## Install the Debian packages that the local cluster and the tests need
 
 .PHONY: build
 build: $(LOCAL) ## Build all programs into bin/
-	$(GOBUILD) -o $(BIN)/ ./cmd/... ./test/demo
-	$(GOBUILD) -o $(BIN)/ ./test/stub
+	@echo "building tandem, its sidecars, the stub trainer and the demo"
+	@$(GOBUILD) -o $(BIN)/ ./cmd/... ./test/demo ./test/stub
 
 .PHONY: $(LOCAL)
 $(LOCAL):
-	cd cluster/local && CGO_ENABLED=0 go build -o $@ ./cmd/tandem-local
+	@echo "building tandem-local"
+	@cd cluster/local && CGO_ENABLED=0 go build -o $@ ./cmd/tandem-local
 
 .PHONY: images
 images: build ## Build the images of the sidecars and of the stub trainer, without Docker
-	mkdir -p $(BIN)/images
-	$(LOCAL) image --tag tandem.dev/sidecars:dev --out $(BIN)/images/sidecars.tar --user 65532:65532 \
+	@echo "writing the images of the sidecars and of the stub trainer"
+	@mkdir -p $(BIN)/images
+	@$(LOCAL) image --tag tandem.dev/sidecars:dev --out $(BIN)/images/sidecars.tar --user 65532:65532 \
 		/registry=$(BIN)/registry /peerwatch=$(BIN)/peerwatch
-	$(LOCAL) image --tag tandem.dev/stub-trainer:dev --out $(BIN)/images/stub-trainer.tar --dir /tmp \
+	@$(LOCAL) image --tag tandem.dev/stub-trainer:dev --out $(BIN)/images/stub-trainer.tar --dir /tmp \
 		$(addprefix --link /usr/local/bin/,$(addsuffix =stub,ray vllm-server gym-server grpo)) \
 		$(addprefix --link /bin/,$(addsuffix =busybox,sh cat env ps kill pidof pgrep wget ls sleep)) \
 		/usr/local/bin/stub=$(BIN)/stub /bin/bash=/bin/bash-static /bin/busybox=/bin/busybox

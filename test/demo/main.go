@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 
@@ -45,7 +46,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		Tandem: *bin + "/tandem", Kubectl: "kubectl", Out: stdout,
 		Env: append(os.Environ(), "KUBECONFIG="+*kubeconfig),
 	}
-	if *kubeconfig == "" {
+	if *kubeconfig != "" {
+		if err := player.CheckCluster(ctx); err != nil {
+			return err
+		}
+	} else {
 		cluster, err := localcluster.Start(ctx, *bin, "demo", stderr)
 		if err != nil {
 			return err
@@ -79,7 +84,8 @@ func report(out io.Writer, results []scenario.Result) error {
 	for _, r := range results {
 		mark := ""
 		if r.Err != nil {
-			mark = "did not hold: " + r.Err.Error()
+			first, _, _ := strings.Cut(r.Err.Error(), "\n")
+			mark = "did not hold: " + first
 			failed++
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.1f\t%s\n", r.Name, r.Backend, r.Expected(), r.Phase, r.Seconds, mark)

@@ -65,6 +65,17 @@ func (p Player) kill(ctx context.Context, s Scenario, ended <-chan error) error 
 	return err
 }
 
+// CheckCluster asks once whether the cluster can be reached and knows the kinds of the runs.
+func (p Player) CheckCluster(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	_, err := p.quiet(ctx, p.Kubectl, "get", "crd", "-o", "name", "jobsets.jobset.x-k8s.io", "rayclusters.ray.io")
+	if err != nil {
+		return fmt.Errorf("the cluster cannot be used: the JobSet controller 0.11 and the KubeRay operator 1.6 must be in it: %w", err)
+	}
+	return nil
+}
+
 // noPodRuns waits until no pod of the run holds anything.
 func (p Player) noPodRuns(ctx context.Context, name string) error {
 	return eventually(ctx, "no pod of the run is left running", func() error {
