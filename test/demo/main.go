@@ -47,6 +47,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		Env: append(os.Environ(), "KUBECONFIG="+*kubeconfig),
 	}
 	if *kubeconfig != "" {
+		if _, err := os.Stat(*kubeconfig); err != nil { // kubectl would go to localhost:8080
+			return fmt.Errorf("KUBECONFIG: %w", err)
+		}
 		if err := player.CheckCluster(ctx); err != nil {
 			return err
 		}
