@@ -150,8 +150,19 @@ func (f *field) start(ctx context.Context) contest {
 	if failed == 0 && f.seen != nil {
 		f.seen(ctx)
 	}
+	wall := time.Since(began)
+	if failed > 0 && f.seen != nil {
+		f.seenSoon(ctx)
+	}
 	return contest{
-		Writers: len(f.writers), Failed: failed, WallMs: milliseconds(time.Since(began)),
+		Writers: len(f.writers), Failed: failed, WallMs: milliseconds(wall),
 		P50Ms: milliseconds(quantile(took, 0.50)), P99Ms: milliseconds(quantile(took, 0.99)),
 	}
+}
+
+// seenSoon gives what was acknowledged beside failures time to appear, so that it does not count as lost.
+func (f *field) seenSoon(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	f.seen(ctx)
 }
