@@ -14,7 +14,15 @@ import (
 // Load decodes a Run file, sets its defaults and validates it.
 // The error is an *InvalidError unless the file is not YAML at all.
 func Load(data []byte) (*Run, error) {
-	run, err := Decode(data)
+	root, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	found := walk(root, reflect.TypeFor[Run]())
+	if len(found.problems) > 0 {
+		return nil, asError(append(found.problems, found.further(root)...))
+	}
+	run, err := found.decode(data)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +44,11 @@ func Decode(data []byte) (*Run, error) {
 	if err := asError(found.problems); err != nil {
 		return nil, err
 	}
-	run := &Run{lines: found.lines}
+	return found.decode(data)
+}
+
+func (w *walker) decode(data []byte) (*Run, error) {
+	run := &Run{lines: w.lines}
 	if err := sigsyaml.UnmarshalStrict(data, run); err != nil {
 		return nil, fmt.Errorf("decoding the Run file: %w", err)
 	}
@@ -48,13 +60,18 @@ func parse(data []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document, next yaml.Node
 	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF), err == nil && isEmpty(&document):
 		return nil, asError([]Problem{{Message: "the file is empty; a Run file starts with apiVersion: " + APIVersion}})
 	case err != nil:
-		return nil, err
+		return nil, notYAML(data, err)
 	}
 	if err := decoder.Decode(&next); !errors.Is(err, io.EOF) {
 		return nil, asError([]Problem{{Line: next.Line, Message: "a second document; one file describes one run"}})
 	}
 	return document.Content[0], nil
+}
+
+// isEmpty: nothing but comments.
+func isEmpty(document *yaml.Node) bool {
+	return len(document.Content) == 0 || document.Content[0].Tag == "!!null" && document.Content[0].Value == ""
 }

@@ -103,7 +103,39 @@ func TestAMistakeIsReportedWithItsLineAndAWayOut(t *testing.T) {
 		},
 		{
 			"a quantity that is none", "    head: {}", "    head: {resources: {cpu: lots}}",
-			`line 9: spec.clusters[0].head.resources[cpu]: invalid value "lots": quantities must match`,
+			`line 9: spec.clusters[0].head.resources[cpu]: must be a quantity such as 500m, 2 or 64Mi, not the text "lots"`,
+		},
+		{
+			"a quantity as people write it", "    head: {}", "    head: {resources: {memory: 64MiB}}",
+			`line 9: spec.clusters[0].head.resources[memory]: 64MiB: write 64Mi`,
+		},
+		{
+			"thousandths of bytes", "    head: {}", "    head: {resources: {memory: 64m}}",
+			`line 9: spec.clusters[0].head.resources[memory]: Invalid value: "64m": is less than 1Mi; did you mean 64Mi?`,
+		},
+		{
+			"a duration without a unit", "  image: trainer:1", "  image: trainer:1\n  failure: {startupGrace: 20}",
+			"line 7: spec.failure.startupGrace: must be a duration, not the number 20: write 20s or 20m",
+		},
+		{
+			"a duration in other words", "  image: trainer:1", "  image: trainer:1\n  failure: {startupGrace: 20 min}",
+			`line 7: spec.failure.startupGrace: must be a duration such as 90s, 20m or 1h, not the text "20 min"`,
+		},
+		{
+			"an image that is none", "image: trainer:1", "image: https://registry.example/Trainer",
+			`line 6: spec.image: Invalid value: "https://registry.example/Trainer": must be an image such as registry.example/team/trainer:v1`,
+		},
+		{
+			"a tab", "    head: {}", "\thead: {}",
+			"line 9: a tab before the text; YAML is indented with blanks only",
+		},
+		{
+			"a port with a bad name", "    head: {}", "    head: {ports: {rl_head: 90}}",
+			`line 9: spec.clusters[0].head.ports[rl_head]: Invalid value: "rl_head": must be at most 15 lower-case letters`,
+		},
+		{
+			"a variable that is set twice", "    head: {}", "    head: {env: [{name: A, value: x},\n      {name: A, value: y}]}",
+			`line 10: spec.clusters[0].head.env[1].name: Duplicate value: "A": the first is on line 9`,
 		},
 		{
 			"an unknown backend", "backend: jobset", "backend: slurm",
@@ -119,16 +151,20 @@ func TestAMistakeIsReportedWithItsLineAndAWayOut(t *testing.T) {
 		},
 		{
 			"a name that is no DNS label", "{name: r}", "{name: My_Run}",
-			`line 3: metadata.name: Invalid value: "My_Run": a DNS-1035 label must consist of`,
+			`line 3: metadata.name: Invalid value: "My_Run": must be lower-case letters, digits and -, begin with a letter and end with a letter or digit`,
 		},
 		{
 			"a run and cluster that make too long a label", "{name: r}", "{name: " + strings.Repeat("r", 26) + "}",
-			"line 8: spec.clusters[0].name: Invalid value: \"" + strings.Repeat("r", 26) + "-rl-head-0-0." + strings.Repeat("r", 26) +
-				"\": the label with the coordinator's host would have a name of 65 characters, 2 more than allowed",
+			"line 3: metadata.name: Invalid value: \"" + strings.Repeat("r", 26) + "\": has 26 characters, and with the other names of this file at most 25 fit: " +
+				"the label with the coordinator's host " + strings.Repeat("r", 26) + "-rl-head-0-0." + strings.Repeat("r", 26) + " may have at most 63",
+		},
+		{
+			"a run's name that is too long for everything", "{name: r}", "{name: " + strings.Repeat("r", 80) + "}",
+			"line 3: metadata.name: Invalid value: \"" + strings.Repeat("r", 80) + "\": has 80 characters, and with the other names of this file at most 25 fit",
 		},
 		{
 			"a pod with too long a name", "- name: gpu", "- {name: " + strings.Repeat("g", 50) + ", replicas: 100}",
-			"line 11: spec.clusters[0].workers[0].name: Invalid value",
+			"line 11: spec.clusters[0].workers[0].name: Invalid value: \"" + strings.Repeat("g", 50) + "\": has 50 characters, and with the other names of this file at most 47 fit: the pod r-rl-",
 		},
 		{
 			"a worker group named like the head", "- name: gpu", "- name: head",
@@ -136,7 +172,7 @@ func TestAMistakeIsReportedWithItsLineAndAWayOut(t *testing.T) {
 		},
 		{
 			"two groups of one name", "    - name: gpu\n", "    - name: gpu\n    - name: gpu\n",
-			`line 12: spec.clusters[0].workers[1].name: Duplicate value: "gpu"`,
+			`line 12: spec.clusters[0].workers[1].name: Duplicate value: "gpu": the first is on line 11`,
 		},
 		{
 			"a driver on a cluster that does not exist", "cluster: rl", "cluster: r1",
@@ -229,7 +265,7 @@ func TestAMistakeIsReportedWithItsLineAndAWayOut(t *testing.T) {
 		},
 		{
 			"a key published twice", "    head: {}", "    head: {}\n    publish: [{key: k, url: http://x}, {key: k, url: http://y}]",
-			`line 10: spec.clusters[0].publish[1].key: Duplicate value: "k"`,
+			`line 10: spec.clusters[0].publish[1].key: Duplicate value: "k": the first is on line 10`,
 		},
 		{
 			"a condition without a port", "    head: {}", "    head: {}\n    publish: [{key: k, url: http://x, when: {httpGet: {path: /}}}]",
@@ -277,7 +313,7 @@ func TestRayClusterNamesHaveABudgetOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	file := strings.Replace(edit(t, "{name: r}", "{name: "+strings.Repeat("r", 51)+"}"), "jobset", "raycluster", 1)
 	_, err := v1alpha1.Load([]byte(file))
-	require.ErrorContains(t, err, "the RayCluster would have a name of 54 characters, 1 more than allowed")
+	require.ErrorContains(t, err, "has 51 characters, and with the other names of this file at most 50 fit: the RayCluster")
 	_, err = v1alpha1.Load([]byte(strings.Replace(file, strings.Repeat("r", 51), strings.Repeat("r", 50), 1)))
 	require.NoError(t, err)
 }
@@ -294,8 +330,79 @@ func TestWhatIsNotYAMLIsAnOrdinaryError(t *testing.T) {
 	require.ErrorContains(t, err, "line 1")
 	require.NotErrorAs(t, err, new(*v1alpha1.InvalidError))
 
-	_, err = v1alpha1.Load(nil)
-	require.ErrorContains(t, err, "the file is empty")
+	for _, empty := range []string{"", "# only\n# comments\n", "---\n"} {
+		_, err = v1alpha1.Load([]byte(empty))
+		require.EqualError(t, err, "the file is empty; a Run file starts with apiVersion: tandem.dev/v1alpha1")
+	}
+}
+
+// The parser counts some lines from 0, and names the block of a tab instead of the tab.
+func TestTheLineOfWhatIsNotYAMLIsTheOneMeant(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{
+		"a: 1\nb:\n\tc: 2\n":                          "line 3: a tab",
+		"a: 1\nb:\n  c: 2\n\td: 3\n":                  "line 4: a tab",
+		"a: 1\n# x\n\nb:\n  c:\n  - 1\n\t- 2\nd: 1\n": "line 7: a tab",
+		"a:\n  - b\n c: d\n":                          "line 3: not YAML: did not find expected key",
+		"a: 1\nb: c: d\n":                             "line 2: not YAML: mapping values are not allowed",
+	} {
+		_, err := v1alpha1.Load([]byte(file))
+		require.ErrorContains(t, err, want, "%q", file)
+	}
+}
+
+func TestUnknownFieldsDoNotHideOtherProblems(t *testing.T) {
+	t.Parallel()
+	_, err := v1alpha1.Load([]byte(`apiVersion: tandem.dev/v1alpha1
+kind: Run
+metadata: {name: r, name: s}
+spec:
+  backend: slurm
+  imagee: trainer:1
+  failure: {startupGrace: 20}
+  clusters:
+  - name: rl
+    head: {gpus: many, resources: &r {cpu: lots}}
+    workers:
+    - {name: gpu, replicas: -1, resources: *r}
+  driver: {cluster: gym, comand: [train]}
+`))
+	require.EqualError(t, err, strings.Join([]string{
+		"line 3: metadata.name: given twice; the first is on line 3: remove one",
+		`line 5: spec.backend: Unsupported value: "slurm": supported values: "jobset", "raycluster"`,
+		`line 6: spec.imagee: unknown field; did you mean "image"?`,
+		"line 7: spec.failure.startupGrace: must be a duration, not the number 20: write 20s or 20m",
+		`line 10: spec.clusters[0].head.gpus: must be a whole number, not the text "many"`,
+		`line 10: spec.clusters[0].head.resources[cpu]: must be a quantity such as 500m, 2 or 64Mi, not the text "lots"`,
+		`line 10: spec.clusters[0].workers[0].resources[cpu]: must be a quantity such as 500m, 2 or 64Mi, not the text "lots"`,
+		"line 12: spec.clusters[0].workers[0].replicas: Invalid value: -1: must not be negative",
+		`line 13: spec.driver.comand: unknown field; did you mean "command"?`,
+		`line 13: spec.driver.cluster: Invalid value: "gym": no such cluster; there is ["rl"]`,
+	}, "\n"))
+}
+
+func TestImagesAreTakenAsRegistriesTakeThem(t *testing.T) {
+	t.Parallel()
+	for _, image := range []string{
+		"trainer", "trainer:1", "nvcr.io/nvidia/nemo-rl:v0.4", "localhost:5000/a/b__c:X-1", "10.0.0.1:5000/x", "tandem.dev/stub-trainer:dev",
+		"a/b@sha256:" + strings.Repeat("0a", 32), "'[::1]:5000/x'",
+	} {
+		_, err := v1alpha1.Load([]byte(edit(t, "image: trainer:1", "image: "+image)))
+		require.NoError(t, err, image)
+	}
+	for _, image := range []string{"'train er'", "Trainer", "'trainer:'", "'trainer:a:b'", "docker://x", "a//b", "'x '"} {
+		_, err := v1alpha1.Load([]byte(edit(t, "image: trainer:1", "image: "+image)))
+		require.ErrorContains(t, err, "must be an image such as", image)
+	}
+}
+
+func TestAGroupCalledHeadIsOneProblem(t *testing.T) {
+	t.Parallel()
+	for _, backend := range []string{"jobset", "raycluster"} {
+		file := strings.Replace(edit(t, "- name: gpu", "- {name: head, replicas: 2}\n    publish: [{key: k, url: http://x}]"), "jobset", backend, 1)
+		_, err := v1alpha1.Load([]byte(file))
+		require.EqualError(t, err, `line 11: spec.clusters[0].workers[0].name: Invalid value: "head": taken by tandem: choose another name for the group`)
+	}
 }
 
 func TestAnchorsAndMergeKeysAreUnderstood(t *testing.T) {

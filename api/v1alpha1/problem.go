@@ -51,7 +51,7 @@ func asError(problems []Problem) error {
 func (l lines) withLines(errs field.ErrorList) []Problem {
 	problems := make([]Problem, len(errs))
 	for i, err := range errs {
-		problems[i] = Problem{Line: l.of(err.Field), Field: err.Field, Message: err.ErrorBody()}
+		problems[i] = Problem{Line: l.of(err.Field), Field: err.Field, Message: l.message(err)}
 	}
 	return problems
 }

@@ -15,11 +15,18 @@ import (
 type walker struct {
 	lines    lines
 	problems []Problem
-	merging  map[*yaml.Node]bool // guards against a mapping that merges itself
+	// wrong are values that cannot be decoded, and doubled the keys of fields that are given twice.
+	wrong, doubled map[*yaml.Node]bool
+	// meant are the fields that misspelt ones were meant to be.
+	meant   []string
+	merging map[*yaml.Node]bool // guards against a mapping that merges itself
 }
 
 func walk(root *yaml.Node, t reflect.Type) *walker {
-	w := &walker{lines: lines{"": root.Line}, merging: map[*yaml.Node]bool{}}
+	w := &walker{
+		lines: lines{"": root.Line}, merging: map[*yaml.Node]bool{},
+		wrong: map[*yaml.Node]bool{}, doubled: map[*yaml.Node]bool{},
+	}
 	w.value(nil, root, t)
 	return w
 }
@@ -50,7 +57,7 @@ func (w *walker) value(path *field.Path, node *yaml.Node, t reflect.Type) {
 // mapping checks the keys of a struct or map.
 func (w *walker) mapping(path *field.Path, node *yaml.Node, t reflect.Type) {
 	if node.Kind != yaml.MappingNode {
-		w.report(node.Line, path, "must be a mapping of field: value, not %s", describe(node))
+		w.reportWrong(node, path, "must be a mapping of field: value, not %s", describe(node))
 		return
 	}
 	first := map[string]int{}
@@ -63,6 +70,7 @@ func (w *walker) mapping(path *field.Path, node *yaml.Node, t reflect.Type) {
 		child := childPath(path, key.Value, t)
 		if line, twice := first[key.Value]; twice {
 			w.report(key.Line, child, "given twice; the first is on line %d: remove one", line)
+			w.doubled[key] = true
 			continue
 		}
 		first[key.Value] = key.Line
@@ -100,6 +108,7 @@ func (w *walker) member(path *field.Path, key, value *yaml.Node, t reflect.Type)
 	}
 	if near := nearest(key.Value, known); near != "" {
 		w.report(key.Line, path, "unknown field; did you mean %q?", near)
+		w.meant = append(w.meant, strings.TrimSuffix(path.String(), key.Value)+near)
 		return
 	}
 	w.report(key.Line, path, "unknown field; known here: %s", strings.Join(sortedKeys(known), ", "))
@@ -107,7 +116,7 @@ func (w *walker) member(path *field.Path, key, value *yaml.Node, t reflect.Type)
 
 func (w *walker) sequence(path *field.Path, node *yaml.Node, t reflect.Type) {
 	if node.Kind != yaml.SequenceNode {
-		w.report(node.Line, path, "must be a list, not %s", describe(node))
+		w.reportWrong(node, path, "must be a list, not %s", describe(node))
 		return
 	}
 	for i, item := range node.Content {
@@ -121,22 +130,33 @@ func (w *walker) sequence(path *field.Path, node *yaml.Node, t reflect.Type) {
 func (w *walker) leaf(path *field.Path, node *yaml.Node, t reflect.Type) {
 	var value any
 	if err := node.Decode(&value); err != nil {
-		w.report(node.Line, path, "%v", err)
+		w.reportWrong(node, path, "%v", err)
 		return
 	}
 	data, err := json.Marshal(value)
 	if err == nil {
 		err = json.Unmarshal(data, reflect.New(t).Interface())
 	}
-	switch {
-	case err == nil:
-	case t.Kind() == reflect.String && node.Kind == yaml.ScalarNode:
-		w.report(node.Line, path, "must be a string, not %s: write %q", describe(node), node.Value)
-	case t.Kind() == reflect.Struct, node.Kind == yaml.ScalarNode && t.Kind() == reflect.Interface:
-		w.report(node.Line, path, "invalid value %q: %v", node.Value, err)
-	default:
-		w.report(node.Line, path, "must be %s, not %s", goName(t), describe(node))
+	if err == nil {
+		return
 	}
+	message, known := wrongValue(node, t)
+	switch {
+	case known:
+		w.reportWrong(node, path, "%s", message)
+	case t.Kind() == reflect.String && node.Kind == yaml.ScalarNode:
+		w.reportWrong(node, path, "must be a string, not %s: write %q", describe(node), node.Value)
+	case t.Kind() == reflect.Struct, node.Kind == yaml.ScalarNode && t.Kind() == reflect.Interface:
+		w.reportWrong(node, path, "invalid value %q: %v", node.Value, err)
+	default:
+		w.reportWrong(node, path, "must be %s, not %s", goName(t), describe(node))
+	}
+}
+
+// reportWrong reports a value that cannot be decoded.
+func (w *walker) reportWrong(node *yaml.Node, path *field.Path, format string, args ...any) {
+	w.wrong[node] = true
+	w.report(node.Line, path, format, args...)
 }
 
 func (w *walker) report(line int, path *field.Path, format string, args ...any) {

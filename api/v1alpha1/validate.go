@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -54,7 +55,8 @@ func (s *Scheduling) validate(path *field.Path) field.ErrorList {
 	case s.Scheduler == SchedulerDefault && s.Queue != "":
 		errs = append(errs, field.Invalid(path.Child("queue"), s.Queue, "the default scheduler knows no queues: set scheduler: kai or remove the queue"))
 	case s.Queue != "":
-		errs = append(errs, labelValue(path.Child("queue"), s.Queue)...)
+		errs = append(errs, plain(path.Child("queue"), s.Queue, validation.IsValidLabelValue(s.Queue),
+			"must be at most 63 letters, digits, -, _ and ., and begin and end with a letter or digit")...)
 	}
 	return errs
 }
@@ -64,8 +66,13 @@ func (s *Spec) validateImages(path *field.Path) field.ErrorList {
 	if s.Image == "" {
 		errs = append(errs, field.Required(path.Child("image"), "the trainer image: Ray and the training code"))
 	}
+	if s.Image != "" {
+		errs = append(errs, must(path.Child("image"), s.Image, imageReference)...)
+	}
+	errs = append(errs, must(path.Child("sidecarImage"), s.SidecarImage, imageReference)...)
 	for i, name := range s.ImagePullSecrets {
-		errs = append(errs, subdomain(path.Child("imagePullSecrets").Index(i), name)...)
+		errs = append(errs, plain(path.Child("imagePullSecrets").Index(i), name, validation.IsDNS1123Subdomain(name),
+			"must be lower-case letters, digits, - and ., and begin and end with a letter or digit")...)
 	}
 	return errs
 }

@@ -5,12 +5,16 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // ResourceGPU is what `gpus` asks for.
 const ResourceGPU corev1.ResourceName = "nvidia.com/gpu"
+
+// leastMemory is less than any process needs: 64m of memory is a 64 thousandth of a byte.
+var leastMemory = resource.MustParse("1Mi")
 
 func (c *Cluster) validate(path *field.Path) field.ErrorList {
 	errs := c.Head.validate(path.Child("head"))
@@ -66,7 +70,7 @@ var ownEnv = map[string]bool{EnvRun: true, EnvNamespace: true, EnvPodIP: true, E
 
 func validateEnv(path *field.Path, env []corev1.EnvVar) field.ErrorList {
 	var errs field.ErrorList
-	seen := map[string]bool{}
+	seen := map[string]*field.Path{}
 	for i, variable := range env {
 		name := path.Index(i).Child("name")
 		switch {
@@ -74,12 +78,13 @@ func validateEnv(path *field.Path, env []corev1.EnvVar) field.ErrorList {
 			errs = append(errs, field.Required(name, "the variable's name"))
 		case ownEnv[variable.Name]:
 			errs = append(errs, field.Invalid(name, variable.Name, "tandem sets this variable: choose another name"))
-		case seen[variable.Name]:
-			errs = append(errs, field.Duplicate(name, variable.Name))
+		case seen[variable.Name] != nil:
+			errs = append(errs, duplicate(name, variable.Name, seen[variable.Name])...)
 		default:
-			errs = append(errs, invalid(name, variable.Name, validation.IsEnvVarName(variable.Name))...)
+			errs = append(errs, plain(name, variable.Name, validation.IsEnvVarName(variable.Name),
+				"must be letters, digits, _, - and ., and not begin with a digit")...)
+			seen[variable.Name] = name
 		}
-		seen[variable.Name] = true
 		if variable.Value != "" && variable.ValueFrom != nil {
 			errs = append(errs, field.Invalid(path.Index(i).Child("valueFrom"), variable.Name, "value is set too: remove one"))
 		}
@@ -105,6 +110,9 @@ func validateQuantities(path *field.Path, list corev1.ResourceList) field.ErrorL
 		quantity, at := list[name], path.Key(string(name))
 		if quantity.Sign() < 0 {
 			errs = append(errs, field.Invalid(at, quantity.String(), "must not be negative"))
+		}
+		if name == corev1.ResourceMemory && quantity.Sign() > 0 && quantity.Cmp(leastMemory) < 0 {
+			errs = append(errs, field.Invalid(at, quantity.String(), fmt.Sprintf("is less than 1Mi; did you mean %sMi?", strings.TrimRight(quantity.String(), "munk"))))
 		}
 		if name == ResourceGPU {
 			errs = append(errs, field.Invalid(at, quantity.String(), "GPUs are asked for by the group's gpus field, so that Ray hears of them too"))

@@ -35,7 +35,8 @@ func (s portSet) addNamed(path *field.Path, ports map[string]int32) field.ErrorL
 		case PortNameGCS, PortNameDash, PortNameClient, PortNameMetrics:
 			errs = append(errs, field.Invalid(at, name, "taken by Ray: choose another name"))
 		default:
-			errs = append(errs, invalid(at, name, validation.IsValidPortName(name))...)
+			errs = append(errs, plain(at, name, validation.IsValidPortName(name),
+				"must be at most 15 lower-case letters, digits and single -, with a letter among them, and begin and end with a letter or digit")...)
 		}
 		errs = append(errs, s.add(at, ports[name])...)
 	}

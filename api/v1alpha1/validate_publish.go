@@ -29,7 +29,7 @@ func (p *Publish) validateKey(path *field.Path) field.ErrorList {
 	case ErrorKey:
 		return field.ErrorList{field.Invalid(path, p.Key, "this key says that the run failed: choose another")}
 	default:
-		return invalid(path, p.Key, validation.IsConfigMapKey(p.Key))
+		return plain(path, p.Key, validation.IsConfigMapKey(p.Key), "must be at most 253 letters, digits, -, _ and .")
 	}
 }
 
@@ -116,7 +116,9 @@ func (c *Cluster) validatePublisher(path *field.Path, p *Publish) field.ErrorLis
 func (c *Cluster) podsByGroup() map[string]int32 {
 	pods := map[string]int32{GroupHead: 1}
 	for i := range c.Workers {
-		pods[c.Workers[i].Name] = c.Workers[i].Pods()
+		if c.Workers[i].Name != GroupHead { // which is reported as such
+			pods[c.Workers[i].Name] = c.Workers[i].Pods()
+		}
 	}
 	return pods
 }
@@ -128,16 +130,21 @@ func (s *Spec) validatePublishedKeys(path *field.Path) field.ErrorList {
 		group   string
 		member  bool
 	}
+	first := map[string]*field.Path{}
 	var errs field.ErrorList
 	seen := map[string][]entry{}
 	for i, cluster := range s.Clusters {
 		for j, p := range cluster.Publish {
 			this := entry{cluster: i, group: p.Group, member: p.Member}
+			at := path.Child("clusters").Index(i).Child("publish").Index(j).Child("key")
 			for _, other := range seen[p.Key] {
 				if !this.member || !other.member || this == other {
-					errs = append(errs, field.Duplicate(path.Child("clusters").Index(i).Child("publish").Index(j).Child("key"), p.Key))
+					errs = append(errs, duplicate(at, p.Key, first[p.Key])...)
 					break
 				}
+			}
+			if first[p.Key] == nil {
+				first[p.Key] = at
 			}
 			seen[p.Key] = append(seen[p.Key], this)
 		}
