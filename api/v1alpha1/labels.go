@@ -10,6 +10,9 @@ const (
 	// LabelBackend is on the run's ConfigMap, so that a run is understood without its file.
 	LabelBackend = "tandem.dev/backend"
 
+	// LabelRegistryShard is on the shards of a run's registry; its value is the shard's number.
+	LabelRegistryShard = "tandem.dev/registry-shard"
+
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	ManagedBy      = "tandem"
 
@@ -29,6 +32,10 @@ const FieldManager = "tandem"
 // AnnotationRemoving is put on the run's ConfigMap before anything of the run is removed; its value is when (RFC 3339). From then on
 // nothing that goes away is a failure. Package peerwatch has the key too.
 const AnnotationRemoving = "tandem.dev/removing"
+
+// AnnotationRegistryShards of the run's ConfigMap is the number of its shards, for tools that write to the registry. Package registry
+// has the key too.
+const AnnotationRegistryShards = "tandem.dev/registry-shards"
 
 // ErrorKey of the run's ConfigMap is non-empty once the run has failed.
 const ErrorKey = "error"

@@ -5,6 +5,20 @@ import "fmt"
 // ConfigMapName is the run's endpoint registry; the prefix is NeMo-RL's.
 func ConfigMapName(run string) string { return "nemo-rl-endpoints-" + run }
 
+// RegistryShardName is shard i of the registry. The dot keeps it apart from the registry of a run that is called "<run>-shard-0".
+func RegistryShardName(run string, i int) string {
+	return fmt.Sprintf("%s.shard-%d", ConfigMapName(run), i)
+}
+
+// RegistryNames are the ConfigMaps of the run's registry: its own, then the shards.
+func (r *Run) RegistryNames() []string {
+	names := []string{ConfigMapName(r.Metadata.Name)}
+	for i := range r.RegistryShards() {
+		names = append(names, RegistryShardName(r.Metadata.Name, i))
+	}
+	return names
+}
+
 // RegistryAccountName is the ServiceAccount, Role and RoleBinding of pods that only use the registry.
 func RegistryAccountName(run string) string { return run + "-registry" }
 
