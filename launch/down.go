@@ -28,10 +28,11 @@ type stage struct {
 }
 
 // stages take the workloads down first and wait for their pods, so that sidecars still find the ConfigMap and their rights when they
-// say goodbye. Services and the Jobs of a JobSet are made, and removed, by the controllers.
+// say goodbye. The ConfigMap goes last: it says that the run is being removed. Services and the Jobs of a JobSet are made, and removed, by the controllers.
 var stages = []stage{
 	{remove: []kind{jobSets, rayClusters, jobs}, gone: []kind{jobSets, rayClusters, jobs, services, pods}},
-	{remove: []kind{configMaps, roleBindings, roles, serviceAccounts}, gone: []kind{configMaps, roleBindings, roles, serviceAccounts}},
+	{remove: []kind{roleBindings, roles, serviceAccounts}, gone: []kind{roleBindings, roles, serviceAccounts}},
+	{remove: []kind{configMaps}, gone: []kind{configMaps}},
 }
 
 // Down removes every object of a run and returns when they and all its pods are gone. A run of which nothing is there is removed already.
@@ -39,7 +40,10 @@ var stages = []stage{
 // in a line what it waits for.
 func (l *Launcher) Down(ctx context.Context, namespace, name string, report func(line string)) (Removal, error) {
 	var removal Removal
-	if err := l.markRemoving(ctx, namespace, name); err != nil {
+	switch err := l.markRemoving(ctx, namespace, name); {
+	case apierrors.IsForbidden(err): // to free what the run holds matters more
+		report(err.Error())
+	case err != nil:
 		return removal, err
 	}
 	for _, s := range stages {

@@ -307,7 +307,7 @@ func downTimesOut(t *testing.T, c *cluster) {
 	// What is half removed is neither failed nor to be brought up again.
 	status := c.status(run)
 	require.Equal(t, launch.Removing, status.Phase)
-	require.Contains(t, status.Reason, "since 20")
+	require.Contains(t, status.Reason, "being removed since 20")
 	_, err = c.launcher.Up(t.Context(), run)
 	require.EqualError(t, err, "run disagg-job is being removed")
 	require.ErrorAs(t, err, new(*launch.RemovingError))

@@ -85,7 +85,7 @@ func assess(s *snapshot) Status {
 	}
 	switch {
 	case s.removing() != "":
-		status.Phase, status.Reason = Removing, "since "+s.removing()
+		status.Phase, status.Reason = Removing, "being removed since "+s.removing()
 	case status.Backend == v1alpha1.BackendJobSet:
 		s.judgeJobSet(&status)
 	default:

@@ -23,7 +23,7 @@ func run(ctx context.Context, args []string, streams genericiooptions.IOStreams)
 	case err == nil:
 		return exitOK
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return fail(streams.ErrOut, interrupted{text: "interrupted"})
+		err = interrupted{text: "interrupted"}
 	}
 	return fail(streams.ErrOut, inCommand{err, cmd.CommandPath()})
 }

@@ -60,6 +60,10 @@ func (up *upOptions) run(ctx context.Context, o *options) error {
 		return err
 	}
 	changes, err := launcher.Up(ctx, run)
+	if err != nil && ctx.Err() != nil {
+		name := run.Metadata.Name
+		return interrupted{fmt.Sprintf("interrupted; what was applied of run %s stays", name), fmt.Sprintf("up again goes on with it, tandem down %s removes it", name)}
+	}
 	if err != nil {
 		return err
 	}
@@ -111,7 +115,7 @@ func failedRun(ctx context.Context, w io.Writer, launcher *launch.Launcher, stat
 		status.Namespace, v1alpha1.LabelRun, status.Name, status.Name)
 	if status.Failed != nil {
 		showLastLines(ctx, w, launcher, status)
-		hint = fmt.Sprintf("%s shows the whole log, tandem down %s removes the run", logCommand(status), status.Name)
+		hint = fmt.Sprintf("%s shows the whole log while the pod is there, tandem down %s removes the run", logCommand(status), status.Name)
 	}
 	return hinted{fmt.Errorf("run %s %s: %s", status.Name, status.Phase, status.Reason), hint}
 }
