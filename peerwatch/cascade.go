@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
@@ -17,41 +18,72 @@ import (
 type Step struct {
 	Name string
 	Err  error
+	// Optional: it only tells people something. The cascade is whole without it.
+	Optional bool
+}
+
+// task is a step that is still to be done, and how long it may take.
+type task struct {
+	name     string
+	optional bool
+	timeout  time.Duration
+	do       func(context.Context) error
 }
 
 // cascade takes the run down. Each step has its own deadline and none stops the others. The watcher's own cluster
 // comes last, because it takes the watcher with it.
 func (w *Watcher) cascade(ctx context.Context, action Action, obs Observation) []Step {
-	var steps []Step
-	if action.Kind == Fail {
-		steps = append(steps, w.step(ctx, "report the error", func(ctx context.Context) error {
-			return w.reportError(ctx, action.Reason)
-		}))
-	}
+	steps := w.tell(ctx, action, obs)
 	steps = append(steps, w.deletePeers(ctx, obs)...)
 	if d := obs.Driver; action.Kind == Fail && d.Present && d.Condition == "" {
-		steps = append(steps, w.deleteStep(ctx, kubeclient.Jobs, d.Name, d.UID))
+		steps = append(steps, w.step(ctx, w.deletion(kubeclient.Jobs, d.Name, d.UID)))
 	}
 	for _, c := range obs.Clusters {
 		if c.Self {
-			steps = append(steps, w.deleteStep(ctx, kubeclient.RayClusters, c.Name, c.UID))
+			steps = append(steps, w.step(ctx, w.deletion(kubeclient.RayClusters, c.Name, c.UID)))
 		}
 	}
 	return steps
 }
 
-// deletePeers deletes them side by side: one that does not answer must not keep another alive.
-func (w *Watcher) deletePeers(ctx context.Context, obs Observation) []Step {
-	var peers []Cluster
+// tellTimeout bounds what is only said to people: it must not keep GPUs held.
+const tellTimeout = 2 * time.Second
+
+// tell says why, in all places side by side.
+func (w *Watcher) tell(ctx context.Context, action Action, obs Observation) []Step {
+	var tasks []task
+	if action.Kind == Fail {
+		tasks = append(tasks, task{name: "report the error", timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
+			return w.reportError(ctx, action.Reason)
+		}})
+	}
 	for _, c := range obs.Clusters {
-		if !c.Self {
-			peers = append(peers, c)
+		if e, known := w.event(action, c); known {
+			tasks = append(tasks, task{name: "event on " + c.Name, optional: true, timeout: tellTimeout, do: func(ctx context.Context) error {
+				return w.emit(ctx, e)
+			}})
 		}
 	}
-	steps := make([]Step, len(peers))
+	return w.atOnce(ctx, tasks)
+}
+
+// deletePeers deletes them side by side: one that does not answer must not keep another alive.
+func (w *Watcher) deletePeers(ctx context.Context, obs Observation) []Step {
+	var tasks []task
+	for _, c := range obs.Clusters {
+		if !c.Self {
+			tasks = append(tasks, w.deletion(kubeclient.RayClusters, c.Name, c.UID))
+		}
+	}
+	return w.atOnce(ctx, tasks)
+}
+
+// atOnce does all tasks side by side, and returns when all have ended.
+func (w *Watcher) atOnce(ctx context.Context, tasks []task) []Step {
+	steps := make([]Step, len(tasks))
 	var group sync.WaitGroup
-	for i, c := range peers {
-		group.Go(func() { steps[i] = w.deleteStep(ctx, kubeclient.RayClusters, c.Name, c.UID) })
+	for i, t := range tasks {
+		group.Go(func() { steps[i] = w.step(ctx, t) })
 	}
 	group.Wait()
 	return steps
@@ -66,31 +98,36 @@ func (w *Watcher) reportError(ctx context.Context, reason string) error {
 	return err
 }
 
-func (w *Watcher) step(ctx context.Context, name string, do func(context.Context) error) Step {
-	ctx, cancel := context.WithTimeout(ctx, w.cfg.StepTimeout)
+func (w *Watcher) step(ctx context.Context, t task) Step {
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
-	err := do(ctx)
+	err := t.do(ctx)
 	// Logged at once, although it is returned too: the last step ends the pod that this runs in.
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "cascade step not confirmed", "step", name)
+		klog.FromContext(ctx).Error(err, "cascade step not confirmed", "step", t.name)
 	} else {
-		klog.FromContext(ctx).Info("cascade step done", "step", name)
+		klog.FromContext(ctx).Info("cascade step done", "step", t.name)
 	}
-	return Step{Name: name, Err: err}
+	return Step{Name: t.name, Err: err, Optional: t.optional}
 }
 
-func (w *Watcher) deleteStep(ctx context.Context, r kubeclient.Resource, name, uid string) Step {
-	return w.step(ctx, "delete "+r.String()+" "+name, func(ctx context.Context) error {
+func (w *Watcher) deletion(r kubeclient.Resource, name, uid string) task {
+	return task{name: "delete " + r.String() + " " + name, timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
 		return w.remove(ctx, r, name, uid)
-	})
+	}}
 }
 
 // remove deletes one object and tries until that is confirmed: it is gone, or it is being deleted and waits for
 // others' finalizers only. With a uid, an object of that name that is not ours is left alone.
 func (w *Watcher) remove(ctx context.Context, r kubeclient.Resource, name, uid string) error {
+	return persist(ctx, func() (done bool, err error) { return w.tryRemove(ctx, r, name, uid) })
+}
+
+// persist tries until try is done or ctx ends.
+func persist(ctx context.Context, try func() (done bool, err error)) error {
 	var retry kubeclient.Backoff
 	for {
-		done, err := w.tryRemove(ctx, r, name, uid)
+		done, err := try()
 		if done {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/tandem-rl/tandem/api/v1alpha1"
 	"github.com/tandem-rl/tandem/internal/testenv"
 	"github.com/tandem-rl/tandem/registry"
 )
@@ -180,6 +182,18 @@ func (r testRun) reported(t *testing.T) string {
 	return cm.Data["error"]
 }
 
+// events are those about the run's clusters, by cluster.
+func (r testRun) events(t *testing.T) map[string][]eventsv1.Event {
+	t.Helper()
+	var list eventsv1.EventList
+	require.NoError(t, r.List(t.Context(), &list, client.MatchingLabels{v1alpha1.LabelRun: r.name}))
+	byCluster := map[string][]eventsv1.Event{}
+	for _, e := range list.Items {
+		byCluster[e.Regarding.Name] = append(byCluster[e.Regarding.Name], e)
+	}
+	return byCluster
+}
+
 func (r testRun) requireGone(t *testing.T, name string, object client.Object) {
 	t.Helper()
 	err := r.get(t, name, object)
@@ -191,6 +205,8 @@ func (r testRun) requireClustersGone(t *testing.T) {
 	r.requireGone(t, r.name+"-rl", &rayv1.RayCluster{})
 	r.requireGone(t, r.name+"-gym", &rayv1.RayCluster{})
 }
+
+const stepTimeout = 5 * time.Second
 
 // watching is a watcher that runs.
 type watching struct {
@@ -204,7 +220,7 @@ func (r testRun) watch(t *testing.T, self string, cfg *rest.Config, changes ...f
 	t.Helper()
 	config := Config{
 		Run: r.name, Namespace: "default", Self: r.name + "-rl", Peers: []string{r.name + "-gym"}, Driver: r.name + "-driver",
-		Policy: DefaultPolicy(), StepTimeout: 5 * time.Second,
+		Policy: DefaultPolicy(), StepTimeout: stepTimeout,
 	}
 	if self == "gym" {
 		config.Self, config.Peers = r.name+"-gym", []string{r.name + "-rl"}
@@ -245,7 +261,9 @@ func (w *watching) ended() bool {
 	}
 }
 
-// role lets a user do everything that a watcher of the run does, but for the deletes of denied.
+const deniedEvents = "events"
+
+// role lets a user do everything that a watcher of the run does, but for the deletes of denied, or the creation of Events.
 func (r testRun) role(t *testing.T, user string, denied string) *rest.Config {
 	t.Helper()
 	clusters := []string{}
@@ -261,6 +279,9 @@ func (r testRun) role(t *testing.T, user string, denied string) *rest.Config {
 		{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch", "delete"}, ResourceNames: []string{r.name + "-driver"}},
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}},
 	}}
+	if denied != deniedEvents {
+		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create"}})
+	}
 	require.NoError(t, r.Create(t.Context(), role))
 	require.NoError(t, r.Create(t.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: r.meta(user),

@@ -104,6 +104,9 @@ type configMap struct {
 // annotationRemoving is what `tandem down` puts on the run's ConfigMap before it removes anything; see package v1alpha1.
 const annotationRemoving = "tandem.dev/removing"
 
+// labelRun is on every object of a run; see package v1alpha1.
+const labelRun = "tandem.dev/run"
+
 type pod struct {
 	Metadata objectMeta `json:"metadata"`
 	Status   struct {

@@ -1,6 +1,7 @@
 package peerwatch
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -35,6 +36,10 @@ func TestAgainstAPIServer(t *testing.T) {
 		"P6 a forbidden delete names the rule and does not stop the others": testForbiddenDelete,
 		"P6 a delete is tried again until it is confirmed":                  testStubbornDelete,
 		"the role of the contract is enough":                                testRole,
+		"every cluster gets one Event about a failure, however many watch":  testEvents,
+		"every cluster gets an Event about a success":                       testEventsOfSuccess,
+		"a forbidden Event names the rule, and the cascade is whole":        testForbiddenEvent,
+		"Events that nobody takes do not keep the clusters":                 testSlowEvents,
 		"nothing but watches while nothing changes":                         testQuiet,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,6 +59,8 @@ func testKilledHead(t *testing.T, s *server) {
 	require.Equal(t, Action{Kind: Fail, Reason: want}, outcome.Action)
 	require.Equal(t, []Step{
 		{Name: "report the error"},
+		{Name: "event on killed-rl", Optional: true},
+		{Name: "event on killed-gym", Optional: true},
 		{Name: "delete rayclusters.ray.io killed-gym"},
 		{Name: "delete jobs.batch killed-driver"},
 		{Name: "delete rayclusters.ray.io killed-rl"},
@@ -248,6 +255,68 @@ func testRole(t *testing.T, s *server) {
 	r.killHead(t, "rl")
 	w.wait(t)
 	require.NoError(t, w.err)
+	r.requireClustersGone(t)
+}
+
+func testEvents(t *testing.T, s *server) {
+	r := s.newRun(t, "events")
+	var gym rayv1.RayCluster
+	require.NoError(t, r.get(t, "events-gym", &gym))
+	rl, other := r.watch(t, "rl", s.cfg), r.watch(t, "gym", s.cfg)
+	r.killHead(t, "gym")
+	rl.wait(t)
+	other.wait(t)
+	events := r.events(t)
+	require.Len(t, events["events-rl"], 1)
+	require.Len(t, events["events-gym"], 1)
+	e := events["events-gym"][0]
+	require.Equal(t, EventCascade, e.Reason)
+	require.Equal(t, corev1.EventTypeWarning, e.Type)
+	require.Equal(t, r.reported(t), e.Note)
+	require.Equal(t, corev1.ObjectReference{
+		APIVersion: "ray.io/v1", Kind: "RayCluster", Namespace: "default", Name: "events-gym", UID: gym.UID,
+	}, e.Regarding)
+}
+
+func testEventsOfSuccess(t *testing.T, s *server) {
+	r := s.newRun(t, "cheers")
+	w := r.watch(t, "rl", s.cfg)
+	r.completeDriver(t)
+	w.wait(t)
+	events := r.events(t)
+	for _, name := range []string{"cheers-rl", "cheers-gym"} {
+		require.Len(t, events[name], 1)
+		require.Equal(t, EventSucceeded, events[name][0].Reason)
+		require.Equal(t, corev1.EventTypeNormal, events[name][0].Type)
+	}
+}
+
+func testForbiddenEvent(t *testing.T, s *server) {
+	r := s.newRun(t, "mute")
+	w := r.watch(t, "rl", r.role(t, "mute", deniedEvents))
+	r.killHead(t, "gym")
+	outcome := w.wait(t)
+	require.NoError(t, w.err)
+	require.ErrorContains(t, outcome.Steps[1].Err, `event TandemCascade on RayCluster mute-rl: the role needs verb "create" on events.events.k8s.io`)
+	r.requireClustersGone(t)
+}
+
+func testSlowEvents(t *testing.T, s *server) {
+	r := s.newRun(t, "slow")
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	seen.Inject(func(req *http.Request) *http.Response {
+		if strings.Contains(req.URL.Path, "/events") {
+			return faultyapi.Answer(req, http.StatusServiceUnavailable, "{}")
+		}
+		return nil
+	})
+	w := r.watch(t, "rl", cfg)
+	r.killHead(t, "gym")
+	began := time.Now()
+	outcome := w.wait(t)
+	require.NoError(t, w.err)
+	require.Less(t, time.Since(began), stepTimeout, "bounded by its own, shorter time")
+	require.ErrorIs(t, outcome.Steps[1].Err, context.DeadlineExceeded)
 	r.requireClustersGone(t)
 }
 

@@ -138,7 +138,7 @@ func (w *Watcher) finish(ctx context.Context, action Action, obs Observation) (O
 	steps := w.cascade(ctx, action, obs)
 	var problems []error
 	for _, step := range steps {
-		if step.Err != nil {
+		if step.Err != nil && !step.Optional {
 			problems = append(problems, fmt.Errorf("%s: %w", step.Name, step.Err))
 		}
 	}

@@ -31,12 +31,13 @@ const RequestTimeout = 30 * time.Second
 // Resource names a kind of object as its URL does.
 type Resource struct{ Group, Version, Plural string }
 
-// The resources that a run's sidecars read.
+// The resources that a run's sidecars use.
 var (
 	ConfigMaps  = Resource{"", "v1", "configmaps"}
 	Pods        = Resource{"", "v1", "pods"}
 	Jobs        = Resource{"batch", "v1", "jobs"}
 	RayClusters = Resource{"ray.io", "v1", "rayclusters"}
+	Events      = Resource{"events.k8s.io", "v1", "events"}
 )
 
 // String is the form that error messages and RBAC rules use: rayclusters.ray.io.
@@ -81,6 +82,16 @@ func rereadToken(cfg *rest.Config) {
 // Get reads one object.
 func (c *Client) Get(ctx context.Context, r Resource, name string, into any) error {
 	return c.do(ctx, c.request("GET", r, name), into)
+}
+
+// Create makes an object, which says its own apiVersion and kind.
+func (c *Client) Create(ctx context.Context, r Resource, object any) error {
+	body, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	req := c.request("POST", r, "").SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)
+	return c.do(ctx, req, nil)
 }
 
 // MergePatch applies a JSON merge patch (RFC 7386) and reads the object that results; into may be nil.

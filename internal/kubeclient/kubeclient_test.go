@@ -67,6 +67,25 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
+func TestTurnsGrowWithWhatATryCosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, took := range []time.Duration{0, 5 * time.Millisecond, time.Second, time.Minute} {
+			var b Backoff
+			var longest time.Duration
+			for range 100 {
+				before := time.Now()
+				require.NoError(t, b.WaitTurn(t.Context(), took))
+				longest = max(longest, time.Since(before))
+			}
+			require.LessOrEqual(t, longest, min(8*max(took, time.Millisecond), maxDelay))
+			require.Greater(t, longest, min(4*max(took, time.Millisecond), maxDelay/2))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, new(Backoff).WaitTurn(ctx, time.Hour), context.Canceled)
+	})
+}
+
 // TestMissingResource: a 404 for the list is an error, never an empty level.
 func TestMissingResource(t *testing.T) {
 	var asked atomic.Int32

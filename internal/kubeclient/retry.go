@@ -17,10 +17,13 @@ const (
 
 // Backoff waits between tries: twice as long each time, jittered over the whole span so that pods which started
 // together part, never longer than three seconds unless the server asked for it. The zero value is ready.
-type Backoff struct{ delay time.Duration }
+type Backoff struct {
+	delay    time.Duration
+	meetings int
+}
 
 // Reset starts again with the shortest delay.
-func (b *Backoff) Reset() { b.delay = 0 }
+func (b *Backoff) Reset() { *b = Backoff{} }
 
 // Wait waits before the try that follows err. It returns ctx's error when ctx ends first.
 func (b *Backoff) Wait(ctx context.Context, err error) error {
@@ -29,6 +32,22 @@ func (b *Backoff) Wait(ctx context.Context, err error) error {
 	if seconds, asked := apierrors.SuggestsClientDelay(err); asked {
 		delay += time.Duration(seconds) * time.Second
 	}
+	return sleep(ctx, delay)
+}
+
+// maxMeetings bounds how often a window doubles.
+const maxMeetings = 3
+
+// WaitTurn waits before the try that follows a conflict, somewhere in a window that starts with how long the lost try
+// took and doubles three times. So writers that meet spread over about as long as the server needs for all of them,
+// whether it answers in a millisecond or, under load, in a second.
+func (b *Backoff) WaitTurn(ctx context.Context, took time.Duration) error {
+	window := min(max(took, time.Millisecond)<<b.meetings, maxDelay)
+	b.meetings = min(b.meetings+1, maxMeetings)
+	return sleep(ctx, rand.N(window))
+}
+
+func sleep(ctx context.Context, delay time.Duration) error {
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {

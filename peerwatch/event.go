@@ -1,0 +1,115 @@
+package peerwatch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/tandem-rl/tandem/internal/kubeclient"
+)
+
+// Reasons of the Events that a watcher emits on every RayCluster of the run before it deletes any. The note is
+// [Action].Reason. They are part of the interface: alerts are written on them.
+const (
+	// EventCascade: the run has failed and is taken down. A warning.
+	EventCascade = "TandemCascade"
+	// EventSucceeded: the driver has finished well and the run is taken down.
+	EventSucceeded = "TandemSucceeded"
+)
+
+// reportingController is who emits the Events.
+const reportingController = "tandem.dev/peerwatch"
+
+// Limits of the API server.
+const (
+	maxNote     = 1024
+	maxInstance = 128
+)
+
+// event is an Event of events.k8s.io/v1, as JSON.
+type event struct {
+	APIVersion          string          `json:"apiVersion"`
+	Kind                string          `json:"kind"`
+	Metadata            eventMeta       `json:"metadata"`
+	EventTime           string          `json:"eventTime"`
+	ReportingController string          `json:"reportingController"`
+	ReportingInstance   string          `json:"reportingInstance"`
+	Type                string          `json:"type"`
+	Action              string          `json:"action"`
+	Reason              string          `json:"reason"`
+	Note                string          `json:"note"`
+	Regarding           objectReference `json:"regarding"`
+}
+
+type eventMeta struct {
+	Name      string            `json:"name"`
+	Namespace string            `json:"namespace"`
+	Labels    map[string]string `json:"labels"`
+}
+
+type objectReference struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+}
+
+// event is what there is to say about one cluster; nothing about one that never was.
+//
+// Its name follows from the cluster and the reason, so that any number of watchers emit one Event, and the first one's
+// note stays, as the first error does.
+func (w *Watcher) event(action Action, c Cluster) (_ event, known bool) {
+	uid := cmp.Or(c.UID, c.FirstUID)
+	if uid == "" {
+		return event{}, false
+	}
+	kind, reason, does := "Warning", EventCascade, "Cascade"
+	if action.Kind == Succeed {
+		kind, reason, does = "Normal", EventSucceeded, "TakeDown"
+	}
+	hash := fnv.New64a()
+	hash.Write([]byte(uid + "/" + reason))
+	return event{
+		APIVersion: "events.k8s.io/v1", Kind: "Event",
+		Metadata: eventMeta{
+			Name: fmt.Sprintf("%s.%x", c.Name, hash.Sum64()), Namespace: w.cfg.Namespace,
+			Labels: map[string]string{labelRun: w.cfg.Run},
+		},
+		EventTime:           w.now().UTC().Format("2006-01-02T15:04:05.000000Z07:00"),
+		ReportingController: reportingController,
+		ReportingInstance:   clip(cmp.Or(w.cfg.Pod.Pod, w.cfg.Self), maxInstance),
+		Type:                kind, Action: does, Reason: reason, Note: clip(action.Reason, maxNote),
+		Regarding: objectReference{"ray.io/v1", "RayCluster", w.cfg.Namespace, c.Name, uid},
+	}, true
+}
+
+// emit tries until the Event is there, or cannot be.
+func (w *Watcher) emit(ctx context.Context, e event) error {
+	return persist(ctx, func() (done bool, err error) {
+		err = w.client.Create(ctx, kubeclient.Events, e)
+		switch {
+		case apierrors.IsAlreadyExists(err):
+			return true, nil
+		case apierrors.IsForbidden(err):
+			return true, fmt.Errorf("event %s on RayCluster %s: the role needs verb %q on %s: %w", e.Reason, e.Regarding.Name, "create", kubeclient.Events, err)
+		case err != nil:
+			return !kubeclient.Retryable(err), fmt.Errorf("event %s on RayCluster %s: %w", e.Reason, e.Regarding.Name, err)
+		}
+		return true, nil
+	})
+}
+
+// clip shortens text to at most n bytes, at the end of a character.
+func clip(text string, n int) string {
+	const dots = "..."
+	text = strings.ToValidUTF8(text, "?")
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n-len(dots)], "") + dots
+}
