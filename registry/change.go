@@ -45,6 +45,7 @@ func (s *Store) changeCounting(ctx context.Context, w write, decide func(*config
 	}
 	var retry kubeclient.Backoff
 	for {
+		began := time.Now()
 		err := s.try(ctx, w, decide)
 		if err == nil {
 			return nil
@@ -52,12 +53,15 @@ func (s *Store) changeCounting(ctx context.Context, w write, decide func(*config
 		if !retryable(err) {
 			return fmt.Errorf("%s %q: %w", w.verb, w.key, err)
 		}
+		var ended error
 		if errors.Is(err, ErrConflict) {
 			report.Conflicts++
+			ended = retry.WaitTurn(ctx, time.Since(began))
 		} else {
 			report.Retries++
+			ended = retry.Wait(ctx, err)
 		}
-		if ended := retry.Wait(ctx, err); ended != nil {
+		if ended != nil {
 			return fmt.Errorf("%s %q: %w; last try: %w", w.verb, w.key, ended, err)
 		}
 	}

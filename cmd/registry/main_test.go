@@ -39,18 +39,18 @@ func TestMain(m *testing.M) {
 func TestSidecar(t *testing.T) {
 	cfg := testenv.Start(t)
 	for name, test := range map[string]func(*testing.T, *rest.Config){
-		"the HTTP interface":                                testHTTP,
-		"a waiter over HTTP is woken, and failed":           testHTTPWait,
-		"endpoints are published once ready and withdrawn":  testPublish,
-		"the address that the app writes into a file":       testPublishFile,
-		"the ConfigMap may come later than the sidecar":     testConfigMapComesLate,
-		"a watch over HTTP":                                 testHTTPWatch,
-		"G1 R12 what breaks is withdrawn until it recovers": testRecovers,
-		"too many waits are refused":                        testCrowd,
-		"commands over a sidecar on a Unix socket":          testRemote,
-		"a sidecar that folds":                              testFolds,
-		"R5 a command that fails is the run's failure":      testExec,
-		"an incarnation of the past is refused":             testStale,
+		"the HTTP interface":                                   testHTTP,
+		"a waiter over HTTP is woken, and failed":              testHTTPWait,
+		"R13 endpoints are published once ready and withdrawn": testPublish,
+		"the address that the app writes into a file":          testPublishFile,
+		"the ConfigMap may come later than the sidecar":        testConfigMapComesLate,
+		"a watch over HTTP":                                    testHTTPWatch,
+		"G1 R12 what breaks is withdrawn until it recovers":    testRecovers,
+		"too many waits are refused":                           testCrowd,
+		"commands over a sidecar on a Unix socket":             testRemote,
+		"a sidecar that folds":                                 testFolds,
+		"R5 a command that fails is the run's failure":         testExec,
+		"an incarnation of the past is refused":                testStale,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
