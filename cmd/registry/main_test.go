@@ -44,6 +44,7 @@ func TestSidecar(t *testing.T) {
 		"R13 endpoints are published once ready and withdrawn": testPublish,
 		"the address that the app writes into a file":          testPublishFile,
 		"the ConfigMap may come later than the sidecar":        testConfigMapComesLate,
+		"docs/registry.md works as it is written":              testDocs,
 		"a watch over HTTP":                                    testHTTPWatch,
 		"G1 R12 what breaks is withdrawn until it recovers":    testRecovers,
 		"too many waits are refused":                           testCrowd,
