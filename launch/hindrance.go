@@ -26,7 +26,7 @@ const (
 	otherwise
 )
 
-// waitingFor says what holds a pending run up, where its pods know, and what may be done about it. It depends on the pods alone and not
+// waitingFor says what holds a run up, where its pods know, and what may be done about it. It depends on the pods alone and not
 // on their order, so that it changes only when they do.
 func waitingFor(all []corev1.Pod) (reason, hint string) {
 	type group struct {
@@ -96,9 +96,9 @@ var (
 	backOffFor = regexp.MustCompile(`^Back-off pulling image "[^"]*": (ErrImagePull: )?`)
 )
 
-// shortSchedulerMessage leaves out the numbers of nodes, which change all the time, and what is said of preemption.
+// shortSchedulerMessage leaves out the numbers of nodes, which change all the time, and what is said of remedies.
 func shortSchedulerMessage(message string) string {
-	message, _, _ = strings.Cut(message, " preemption: ")
+	message, _, _ = strings.Cut(message, ". ") // what follows is of claims and preemption
 	message = nodeCount.ReplaceAllString(message, "")
 	message = eachCount.ReplaceAllString(message, "$1")
 	return strings.TrimRight(message, ". ")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -13,7 +14,7 @@ import (
 )
 
 const noGPUs = "0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, 2 Insufficient nvidia.com/gpu. " +
-	"preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod."
+	"no new claims to deallocate, preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod."
 
 func pendingPod(name, group string, status corev1.PodStatus) corev1.Pod {
 	return corev1.Pod{
@@ -76,6 +77,16 @@ func TestPodsThatAreHeldUpAlikeAreCounted(t *testing.T) {
 	slices.Reverse(all)
 	reason, _ = waitingFor(all)
 	require.Equal(t, want, reason, "whatever the order")
+}
+
+// The driver of a RayCluster run does not wait for the workers.
+func TestARunningRunSaysWhatHoldsItUp(t *testing.T) {
+	t.Parallel()
+	driver := pendingPod("d", v1alpha1.GroupDriver, corev1.PodStatus{Phase: corev1.PodRunning})
+	status := assess(&snapshot{name: "r", driver: &batchv1.Job{}, pods: []corev1.Pod{driver, pendingPod("w", "gpu-workers", unschedulable(noGPUs))}})
+	require.Equal(t, Running, status.Phase)
+	require.Contains(t, status.Reason, "rl-gpu-workers pod w: Unschedulable")
+	require.NotEmpty(t, status.hint)
 }
 
 func TestAHindranceThatLastsGetsOneHint(t *testing.T) {

@@ -36,7 +36,7 @@ type Status struct {
 	Namespace string           `json:"namespace"`
 	Backend   v1alpha1.Backend `json:"backend"`
 	Phase     Phase            `json:"phase"`
-	// Reason says why the run failed, or what a pending one waits for where that is known.
+	// Reason says why the run failed, or what holds a living one up, where that is known.
 	Reason string `json:"reason,omitempty"`
 	// Clusters and Endpoints are empty once the run has ended.
 	Clusters []ClusterStatus `json:"clusters"`
@@ -46,7 +46,7 @@ type Status struct {
 	// Failed is where the failure began, where that is known and still there.
 	Failed *FailedContainer `json:"failedContainer,omitempty"`
 
-	hint   string // what may be done about the reason of a pending run
+	hint   string // what may be done about the reason of a living run
 	absent bool   // the object whose end is the run's does not exist
 }
 
@@ -156,13 +156,12 @@ func jobEnd(job *batchv1.Job) *batchv1.JobCondition {
 // judgeLiving: a run is pending until its driver runs, which waits for its head. A driver that has ended leaves the run running
 // until its Job or JobSet has taken notice.
 func (s *snapshot) judgeLiving(status *Status) {
-	for _, pod := range s.pods {
-		if pod.Labels[v1alpha1.LabelGroup] == v1alpha1.GroupDriver && pod.Status.Phase != corev1.PodPending {
-			status.Phase = Running
-			return
-		}
-	}
 	status.Phase = Pending
+	if slices.ContainsFunc(s.pods, func(pod corev1.Pod) bool {
+		return pod.Labels[v1alpha1.LabelGroup] == v1alpha1.GroupDriver && pod.Status.Phase != corev1.PodPending
+	}) {
+		status.Phase = Running
+	}
 	status.Reason, status.hint = waitingFor(s.pods)
 }
 
