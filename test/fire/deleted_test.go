@@ -11,7 +11,7 @@ import (
 func TestWritersOfAConfigMapThatIsDeletedAreToldAndWriteAgainOnceItIsBack(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 0, everything...)
-	scribes, stop := s.scribes(t, 8, registry.ErrNotFound)
+	scribes, stop := s.scribes(t, 4, registry.ErrNotFound)
 	waiters := s.waiters(t, 4, "late")
 	for range 3 {
 		s.awaitMore(t, scribes)

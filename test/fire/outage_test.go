@@ -33,7 +33,7 @@ func (s *scene) end(t *testing.T, how func(context.Context, string) error, proce
 
 func TestAnAPIServerThatIsAwayFor30SecondsCostsNeitherAWriteNorAWait(t *testing.T) {
 	s := newScene(t, 0, everything...)
-	scribes, stop := s.scribes(t, 8, justStarted)
+	scribes, stop := s.scribes(t, 4, justStarted)
 	before := s.waiters(t, 8, "late", justStarted)
 	s.awaitMore(t, scribes)
 
@@ -70,7 +70,7 @@ func TestAnAPIServerThatIsAwayFor30SecondsCostsNeitherAWriteNorAWait(t *testing.
 
 func TestWhatWasAcknowledgedSurvivesAnEtcdThatIsKilledOrRestarted(t *testing.T) {
 	s := newScene(t, 0, everything...)
-	scribes, stop := s.scribes(t, 8)
+	scribes, stop := s.scribes(t, 4)
 	waiters := s.waiters(t, 8, "late")
 	for _, end := range []func(context.Context, string) error{cluster.KillProcess, cluster.StopProcess} {
 		s.awaitMore(t, scribes)

@@ -35,7 +35,7 @@ type scene struct {
 // newScene makes what `tandem up` makes of a run, for pods whose role has verbs.
 func newScene(t *testing.T, shards int, verbs ...string) *scene {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	client, err := kubernetes.NewForConfig(admin)
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// scribe writes a growing number to a key of its own, ten times a second.
+// scribe writes a growing number to a key of its own, four times a second at most.
 type scribe struct {
 	key   string
 	acked atomic.Int64 // the last number that was acknowledged
@@ -161,7 +161,7 @@ func (s *scene) scribes(t *testing.T, n int, passes ...error) (all []*scribe, st
 }
 
 func (w *scribe) write(ctx context.Context, store *registry.Store, passes []error) error {
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
 	for n := int64(1); ; n++ {
 		err := store.Set(ctx, w.key, strconv.FormatInt(n, 10))
