@@ -56,6 +56,9 @@ func (w *Watcher) tell(ctx context.Context, action Action, obs Observation) []St
 		tasks = append(tasks, task{name: "report the error", timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
 			return w.reportError(ctx, action.Reason)
 		}})
+		tasks = append(tasks, task{name: "save the post-mortem", optional: true, timeout: tellTimeout, do: func(ctx context.Context) error {
+			return w.postMortem(ctx, action, obs)
+		}})
 	}
 	for _, c := range obs.Clusters {
 		if e, known := w.event(action, c); known {
@@ -81,12 +84,17 @@ func (w *Watcher) deletePeers(ctx context.Context, obs Observation) []Step {
 // atOnce does all tasks side by side, and returns when all have ended.
 func (w *Watcher) atOnce(ctx context.Context, tasks []task) []Step {
 	steps := make([]Step, len(tasks))
+	forEach(len(tasks), func(i int) { steps[i] = w.step(ctx, tasks[i]) })
+	return steps
+}
+
+// forEach calls do for 0 to n-1 side by side, and returns when all calls have.
+func forEach(n int, do func(i int)) {
 	var group sync.WaitGroup
-	for i, t := range tasks {
-		group.Go(func() { steps[i] = w.step(ctx, t) })
+	for i := range n {
+		group.Go(func() { do(i) })
 	}
 	group.Wait()
-	return steps
 }
 
 // reportError is done as well when there is nobody to report to: `tandem down` removes the registry first.

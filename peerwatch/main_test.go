@@ -2,6 +2,7 @@ package peerwatch
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -182,6 +183,16 @@ func (r testRun) reported(t *testing.T) string {
 	return cm.Data["error"]
 }
 
+// postMortem is what the registry keeps of the failed containers.
+func (r testRun) postMortem(t *testing.T) PostMortem {
+	t.Helper()
+	var cm corev1.ConfigMap
+	require.NoError(t, r.get(t, registry.DefaultPrefix+r.name, &cm))
+	var record PostMortem
+	require.NoError(t, json.Unmarshal([]byte(cm.Annotations[PostMortemAnnotation]), &record))
+	return record
+}
+
 // events are those about the run's clusters, by cluster.
 func (r testRun) events(t *testing.T) map[string][]eventsv1.Event {
 	t.Helper()
@@ -261,9 +272,14 @@ func (w *watching) ended() bool {
 	}
 }
 
-const deniedEvents = "events"
+// What role may deny besides the deletion of a cluster.
+const (
+	deniedEvents = "events"
+	deniedLogs   = "logs"
+)
 
-// role lets a user do everything that a watcher of the run does, but for the deletes of denied, or the creation of Events.
+// role lets a user do everything that a watcher of the run does, but for what is denied: the deletion of a
+// cluster, Events, or logs.
 func (r testRun) role(t *testing.T, user string, denied string) *rest.Config {
 	t.Helper()
 	clusters := []string{}
@@ -279,6 +295,9 @@ func (r testRun) role(t *testing.T, user string, denied string) *rest.Config {
 		{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch", "delete"}, ResourceNames: []string{r.name + "-driver"}},
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}},
 	}}
+	if denied != deniedLogs {
+		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}})
+	}
 	if denied != deniedEvents {
 		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create"}})
 	}

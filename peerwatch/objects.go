@@ -8,6 +8,7 @@ type objectMeta struct {
 	Name              string            `json:"name"`
 	UID               string            `json:"uid"`
 	Labels            map[string]string `json:"labels"`
+	ResourceVersion   string            `json:"resourceVersion"`
 	Annotations       map[string]string `json:"annotations"`
 	DeletionTimestamp string            `json:"deletionTimestamp"`
 	OwnerReferences   []ownerReference  `json:"ownerReferences"`
@@ -144,12 +145,17 @@ func (s containerStatus) exit() *Exit {
 	return &Exit{Code: ended.ExitCode, Reason: ended.Reason}
 }
 
+// again: it ended, and its log is that of its last instance.
+func (s containerStatus) again() bool {
+	return s.State.Terminated == nil && s.LastState.Terminated != nil
+}
+
 func (p pod) isHead() bool { return p.Metadata.Labels[labelNodeType] == "head" }
 
 func (p pod) level() Pod {
 	containers := make([]Container, 0, len(p.Status.ContainerStatuses))
 	for _, s := range p.Status.ContainerStatuses {
-		containers = append(containers, Container{Name: s.Name, Restarts: s.RestartCount, Exit: s.exit()})
+		containers = append(containers, Container{Name: s.Name, Restarts: s.RestartCount, Exit: s.exit(), Again: s.again()})
 	}
 	return Pod{
 		Name: p.Metadata.Name, UID: p.Metadata.UID, Owner: p.Metadata.owner(), Deleting: p.Metadata.deleting(),

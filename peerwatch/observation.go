@@ -77,6 +77,8 @@ type Container struct {
 	Restarts int
 	// Exit is how it ended last, nil if it did not.
 	Exit *Exit
+	// Again: it was started again since, or is about to be.
+	Again bool
 }
 
 // Exit is how a container ended.

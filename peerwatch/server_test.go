@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 	"github.com/tandem-rl/tandem/internal/faultyapi"
@@ -39,6 +40,10 @@ func TestAgainstAPIServer(t *testing.T) {
 		"every cluster gets one Event about a failure, however many watch":  testEvents,
 		"every cluster gets an Event about a success":                       testEventsOfSuccess,
 		"a forbidden Event names the rule, and the cascade is whole":        testForbiddenEvent,
+		"the logs of what failed outlive the pods":                          testPostMortem,
+		"the first post-mortem stays, but not that of an older incarnation": testPostMortemStays,
+		"a forbidden log names the rule, and the exit codes are kept":       testForbiddenLog,
+		"a node that does not send its log does not keep the clusters":      testSlowLog,
 		"Events that nobody takes do not keep the clusters":                 testSlowEvents,
 		"nothing but watches while nothing changes":                         testQuiet,
 	} {
@@ -51,7 +56,9 @@ func TestAgainstAPIServer(t *testing.T) {
 
 func testKilledHead(t *testing.T, s *server) {
 	r := s.newRun(t, "killed")
-	w := r.watch(t, "rl", s.cfg)
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	seen.Inject(logs(func(*http.Request) string { return "" })) // there is no kubelet
+	w := r.watch(t, "rl", cfg)
 	r.killHead(t, "gym")
 	outcome := w.wait(t)
 	require.NoError(t, w.err)
@@ -59,6 +66,7 @@ func testKilledHead(t *testing.T, s *server) {
 	require.Equal(t, Action{Kind: Fail, Reason: want}, outcome.Action)
 	require.Equal(t, []Step{
 		{Name: "report the error"},
+		{Name: "save the post-mortem", Optional: true},
 		{Name: "event on killed-rl", Optional: true},
 		{Name: "event on killed-gym", Optional: true},
 		{Name: "delete rayclusters.ray.io killed-gym"},
@@ -297,8 +305,106 @@ func testForbiddenEvent(t *testing.T, s *server) {
 	r.killHead(t, "gym")
 	outcome := w.wait(t)
 	require.NoError(t, w.err)
-	require.ErrorContains(t, outcome.Steps[1].Err, `event TandemCascade on RayCluster mute-rl: the role needs verb "create" on events.events.k8s.io`)
+	require.ErrorContains(t, outcome.Steps[2].Err, `event TandemCascade on RayCluster mute-rl: the role needs verb "create" on events.events.k8s.io`)
 	r.requireClustersGone(t)
+}
+
+// logs answers requests for logs, in the place of a kubelet.
+func logs(text func(*http.Request) string) faultyapi.Fault {
+	return func(req *http.Request) *http.Response {
+		if !strings.HasSuffix(req.URL.Path, "/log") {
+			return nil
+		}
+		return faultyapi.Answer(req, http.StatusOK, text(req))
+	}
+}
+
+func testPostMortem(t *testing.T, s *server) {
+	r := s.newRun(t, "remains")
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	seen.Inject(logs(func(req *http.Request) string {
+		return "Traceback <...>\n" + req.URL.Path + "?" + req.URL.RawQuery + "\n"
+	}))
+	r.createDriverPod(t)
+	w := r.watch(t, "rl", cfg)
+	r.killHead(t, "gym")
+	outcome := w.wait(t)
+	require.NoError(t, w.err)
+	record := r.postMortem(t)
+	require.Equal(t, outcome.Action.Reason, record.Reason)
+	require.WithinDuration(t, time.Now(), record.Time, time.Minute)
+	require.Equal(t, []Remains{
+		{
+			Pod: "remains-gym-head", Container: "ray-head", ExitCode: new(137), Reason: "Error",
+			Log: "Traceback <...>\n/api/v1/namespaces/default/pods/remains-gym-head/log?container=ray-head&limitBytes=262144&previous=true&tailLines=20",
+		},
+		{
+			Pod: "remains-driver-x", Container: "driver", ExitCode: new(7), Reason: "Error",
+			Log: "Traceback <...>\n/api/v1/namespaces/default/pods/remains-driver-x/log?container=driver&limitBytes=262144&previous=false&tailLines=20",
+		},
+	}, record.Containers)
+}
+
+func testPostMortemStays(t *testing.T, s *server) {
+	r := s.newRun(t, "first")
+	watcher, err := New(Config{Run: r.name, Namespace: "default", Self: "first-rl", Policy: DefaultPolicy()}, s.cfg)
+	require.NoError(t, err)
+	save := func(reason string) {
+		done, err := watcher.savePostMortem(t.Context(), PostMortem{Reason: reason})
+		require.True(t, done)
+		require.NoError(t, err)
+	}
+	save("the cause")
+	save("a consequence")
+	require.Equal(t, "the cause", r.postMortem(t).Reason)
+
+	var cm corev1.ConfigMap
+	require.NoError(t, r.get(t, registry.DefaultPrefix+r.name, &cm))
+	cm.Annotations[registry.IncarnationAnnotation] = "2"
+	require.NoError(t, r.Update(t.Context(), &cm))
+	save("the cause of the second end")
+	require.Equal(t, "the cause of the second end", r.postMortem(t).Reason)
+	require.Equal(t, "2", r.postMortem(t).Incarnation)
+
+	require.NoError(t, r.Delete(t.Context(), &cm))
+	save("nobody is left to tell")
+}
+
+func testForbiddenLog(t *testing.T, s *server) {
+	r := s.newRun(t, "sealed")
+	w := r.watch(t, "rl", r.role(t, "sealed", deniedLogs))
+	r.killHead(t, "gym")
+	outcome := w.wait(t)
+	require.NoError(t, w.err)
+	require.ErrorContains(t, outcome.Steps[1].Err, `log of pod sealed-gym-head: the role needs verb "get" on pods/log`)
+	kept := r.postMortem(t).Containers[0]
+	require.Equal(t, 137, *kept.ExitCode)
+	require.Contains(t, kept.LogError, "pods/log")
+	r.requireClustersGone(t)
+}
+
+func testSlowLog(t *testing.T, s *server) {
+	r := s.newRun(t, "tarry")
+	cfg := rest.CopyConfig(s.cfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return silentNode{next} })
+	w := r.watch(t, "rl", cfg)
+	r.killHead(t, "gym")
+	outcome := w.wait(t)
+	require.NoError(t, w.err)
+	require.ErrorIs(t, outcome.Steps[1].Err, context.DeadlineExceeded)
+	require.Equal(t, 137, *r.postMortem(t).Containers[0].ExitCode, "what is known is kept")
+	r.requireClustersGone(t)
+}
+
+// silentNode never answers a request for a log.
+type silentNode struct{ http.RoundTripper }
+
+func (n silentNode) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(req.URL.Path, "/log") {
+		return n.RoundTripper.RoundTrip(req)
+	}
+	<-req.Context().Done()
+	return nil, req.Context().Err()
 }
 
 func testSlowEvents(t *testing.T, s *server) {
@@ -316,7 +422,7 @@ func testSlowEvents(t *testing.T, s *server) {
 	outcome := w.wait(t)
 	require.NoError(t, w.err)
 	require.Less(t, time.Since(began), stepTimeout, "bounded by its own, shorter time")
-	require.ErrorIs(t, outcome.Steps[1].Err, context.DeadlineExceeded)
+	require.ErrorIs(t, outcome.Steps[2].Err, context.DeadlineExceeded)
 	r.requireClustersGone(t)
 }
 

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -148,6 +149,27 @@ func (c *Client) ListMeta(ctx context.Context, q Query) ([]Meta, error) {
 // onlyMeta asks the server to leave out all but the metadata.
 func onlyMeta(req *rest.Request, kind string) *rest.Request {
 	return req.SetHeader("Accept", "application/json;as="+kind+";g=meta.k8s.io;v=v1")
+}
+
+// LogOptions select a part of a container's log.
+type LogOptions struct {
+	Container string
+	// Previous: the log of the container's last instance, which ended.
+	Previous bool
+	// Lines from the end; of these the server sends at most Bytes, from the first on.
+	Lines, Bytes int
+}
+
+// Log reads a container's log.
+func (c *Client) Log(ctx context.Context, pod string, o LogOptions) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
+	req := c.request("GET", Pods, pod).SubResource("log").
+		Param("container", o.Container).
+		Param("previous", strconv.FormatBool(o.Previous)).
+		Param("tailLines", strconv.Itoa(o.Lines)).
+		Param("limitBytes", strconv.Itoa(o.Bytes))
+	return req.Do(ctx).Raw()
 }
 
 // list reads the objects that q selects.

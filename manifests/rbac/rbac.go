@@ -2,7 +2,8 @@
 //
 // It promises that every rule that can be narrowed names its objects, and that no pod may create or delete a ConfigMap: the run's
 // is made before any pod. Only heads of the raycluster backend may delete anything, and only what belongs to their run. Reading
-// pods cannot be narrowed by name, since KubeRay makes the names up; nor can creating Events, since a new object has no name yet.
+// pods cannot be narrowed by name, since KubeRay makes the names up; nor can creating Events, since a new object has no
+// name yet.
 package rbac
 
 import (
@@ -63,6 +64,7 @@ func peerwatchRules(run *v1alpha1.Run) []*rbacv1ac.PolicyRuleApplyConfiguration 
 		rule("ray.io", "rayclusters", "get", "list", "watch", "delete").WithResourceNames(clusters...),
 		rule("batch", "jobs", "get", "list", "watch", "delete").WithResourceNames(driver),
 		rule("", "pods", "get", "list", "watch"),
+		rule("", "pods/log", "get"),
 		rule("events.k8s.io", "events", "create"),
 	}
 }
