@@ -45,6 +45,8 @@ type Status struct {
 
 	// Failed is where the failure began, where that is known and still there.
 	Failed *FailedContainer `json:"failedContainer,omitempty"`
+	// PostMortem is what was kept of a failed run's containers before their pods were deleted.
+	PostMortem []EndedContainer `json:"postMortem,omitempty"`
 
 	hint   string // what may be done about the reason of a living run
 	absent bool   // the object whose end is the run's does not exist
@@ -90,6 +92,9 @@ func assess(s *snapshot) Status {
 		s.judgeJobSet(&status)
 	default:
 		s.judgeRayClusters(&status)
+	}
+	if status.Phase == Failed {
+		status.PostMortem = s.postMortem()
 	}
 	if status.Phase.Ended() || status.Phase == Removing { // what is left is on its way out
 		status.Clusters, status.Endpoints = []ClusterStatus{}, map[string]string{}

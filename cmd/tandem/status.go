@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -66,7 +67,24 @@ func writeStatus(out io.Writer, status launch.Status, output string) error {
 	for _, key := range slices.Sorted(maps.Keys(status.Endpoints)) {
 		fmt.Fprintf(w, "endpoint\t%s: %s\n", key, status.Endpoints[key])
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	writePostMortem(out, status.PostMortem)
+	return nil
+}
+
+// writePostMortem shows what the failed containers said last, although their pods are gone.
+func writePostMortem(out io.Writer, kept []launch.EndedContainer) {
+	for _, container := range kept {
+		fmt.Fprintf(out, "\n%s\n", container)
+		if container.LogError != "" {
+			fmt.Fprintf(out, "  its log could not be kept: %s\n", container.LogError)
+		}
+		for line := range strings.Lines(container.Log) {
+			fmt.Fprintf(out, "  %s\n", strings.TrimSuffix(line, "\n"))
+		}
+	}
 }
 
 func readiness(cluster launch.ClusterStatus) string {
