@@ -91,9 +91,10 @@ func unscheduled(condition corev1.PodCondition) *hindrance {
 }
 
 var (
-	nodeCount  = regexp.MustCompile(`^\d+/\d+ nodes are available: `)
-	eachCount  = regexp.MustCompile(`(^|, )\d+ `)
-	backOffFor = regexp.MustCompile(`^Back-off pulling image "[^"]*": (ErrImagePull: )?`)
+	nodeCount = regexp.MustCompile(`^\d+/\d+ nodes are available: `)
+	eachCount = regexp.MustCompile(`(^|, )\d+ `)
+	pullError = regexp.MustCompile(`^(Back-off pulling image "[^"]*": )?(ErrImagePull: )?(rpc error: code = \w+ desc = )?` +
+		`(failed to pull and unpack image "[^"]*": )?(failed to resolve reference "[^"]*": )?`)
 )
 
 // shortSchedulerMessage leaves out the numbers of nodes, which change all the time, and what is said of remedies.
@@ -107,11 +108,12 @@ func shortSchedulerMessage(message string) string {
 // held is why a container does not start. Kubernetes alternates between two reasons for an image and counts the seconds between restarts;
 // the text is the same for all of them.
 func held(pod corev1.Pod, status corev1.ContainerStatus, waiting corev1.ContainerStateWaiting) *hindrance {
-	describe := fmt.Sprintf("kubectl describe pod %s -n %s says more", pod.Name, pod.Namespace)
+	// The hint is the same for all pods of a run: it is told once.
+	describe := fmt.Sprintf("kubectl describe pods -n %s -l %s=%s says more", pod.Namespace, v1alpha1.LabelRun, pod.Labels[v1alpha1.LabelRun])
 	switch waiting.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
 		text := fmt.Sprintf("container %s: cannot pull image %q", status.Name, imageOf(pod, status.Name))
-		if cause := backOffFor.ReplaceAllString(waiting.Message, ""); cause != "" && !strings.HasPrefix(cause, "Back-off") {
+		if cause := pullError.ReplaceAllString(waiting.Message, ""); cause != "" && !strings.HasPrefix(cause, "Back-off") {
 			text += ": " + cause
 		}
 		field := "spec.image"

@@ -47,7 +47,7 @@ func TestAPendingRunSaysWhatHoldsItUp(t *testing.T) {
 	}{
 		{"no node", unschedulable(noGPUs), "rl-head pod i: Unschedulable: node(s) had untolerated taint {a: b}, Insufficient nvidia.com/gpu"},
 		{"no image", waits("ErrImagePull", "not found"), `rl-head pod i: container ray: cannot pull image "trainer:1": not found`},
-		{"no image, and the kubelet waits", waits("ImagePullBackOff", `Back-off pulling image "trainer:1": ErrImagePull: not found`), `rl-head pod i: container ray: cannot pull image "trainer:1": not found`},
+		{"no image, and the kubelet waits", waits("ImagePullBackOff", `Back-off pulling image "trainer:1": ErrImagePull: failed to pull and unpack image "trainer:1": failed to resolve reference "trainer:1": not found`), `rl-head pod i: container ray: cannot pull image "trainer:1": not found`},
 		{"a container that fails", crashes, "rl-head pod i: container ray ended with exit code 127 (command not found), again and again"},
 		{"a bad configuration", waits("CreateContainerConfigError", `secret "s" not found`), `rl-head pod i: container ray: CreateContainerConfigError: secret "s" not found`},
 		{"nothing", waits("PodInitializing", ""), ""},
@@ -99,6 +99,9 @@ func TestAHindranceThatLastsGetsOneHint(t *testing.T) {
 	require.Equal(t, start.Add(time.Minute), at)
 	line, _ = p.look(held, start.Add(30*time.Second))
 	require.Empty(t, line)
+	line, at = p.look(Status{Name: "r", Phase: Pending}, start.Add(40*time.Second))
+	require.Empty(t, line, "while it is tried again")
+	require.Zero(t, at)
 	line, at = p.look(held, start.Add(time.Minute))
 	require.Equal(t, "hint: is spec.image right?; tandem down r ends it", line)
 	require.Zero(t, at)

@@ -14,10 +14,13 @@ type patience struct {
 
 // look returns a hint once a hindrance has lasted, and when it may have something to say although nothing changes; zero for never.
 func (p *patience) look(status Status, now time.Time) (line string, at time.Time) {
+	if status.hint == "" { // perhaps only while it is tried again
+		return "", time.Time{}
+	}
 	if status.hint != p.hint {
 		*p = patience{hint: status.hint, since: now}
 	}
-	if p.hint == "" || p.said {
+	if p.said {
 		return "", time.Time{}
 	}
 	if at = p.since.Add(patienceTime); now.Before(at) {
