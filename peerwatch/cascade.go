@@ -14,8 +14,20 @@ import (
 	"github.com/tandem-rl/tandem/registry"
 )
 
+// StepKind is one of a closed set.
+type StepKind string
+
+// The kinds of Step.
+const (
+	StepReport     StepKind = "report"
+	StepEvent      StepKind = "event"
+	StepPostMortem StepKind = "post-mortem"
+	StepDelete     StepKind = "delete"
+)
+
 // Step is one step of a cascade. Err is nil once it is confirmed.
 type Step struct {
+	Kind StepKind
 	Name string
 	Err  error
 	// Optional: it only tells people something. The cascade is whole without it.
@@ -24,6 +36,7 @@ type Step struct {
 
 // task is a step that is still to be done, and how long it may take.
 type task struct {
+	kind     StepKind
 	name     string
 	optional bool
 	timeout  time.Duration
@@ -53,16 +66,16 @@ const tellTimeout = 2 * time.Second
 func (w *Watcher) tell(ctx context.Context, action Action, obs Observation) []Step {
 	var tasks []task
 	if action.Kind == Fail {
-		tasks = append(tasks, task{name: "report the error", timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
+		tasks = append(tasks, task{kind: StepReport, name: "report the error", timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
 			return w.reportError(ctx, action.Reason)
 		}})
-		tasks = append(tasks, task{name: "save the post-mortem", optional: true, timeout: tellTimeout, do: func(ctx context.Context) error {
+		tasks = append(tasks, task{kind: StepPostMortem, name: "save the post-mortem", optional: true, timeout: tellTimeout, do: func(ctx context.Context) error {
 			return w.postMortem(ctx, action, obs)
 		}})
 	}
 	for _, c := range obs.Clusters {
 		if e, known := w.event(action, c); known {
-			tasks = append(tasks, task{name: "event on " + c.Name, optional: true, timeout: tellTimeout, do: func(ctx context.Context) error {
+			tasks = append(tasks, task{kind: StepEvent, name: "event on " + c.Name, optional: true, timeout: tellTimeout, do: func(ctx context.Context) error {
 				return w.emit(ctx, e)
 			}})
 		}
@@ -116,11 +129,13 @@ func (w *Watcher) step(ctx context.Context, t task) Step {
 	} else {
 		klog.FromContext(ctx).Info("cascade step done", "step", t.name)
 	}
-	return Step{Name: t.name, Err: err, Optional: t.optional}
+	step := Step{Kind: t.kind, Name: t.name, Err: err, Optional: t.optional}
+	w.cfg.Observer.Did(step)
+	return step
 }
 
 func (w *Watcher) deletion(r kubeclient.Resource, name, uid string) task {
-	return task{name: "delete " + r.String() + " " + name, timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
+	return task{kind: StepDelete, name: "delete " + r.String() + " " + name, timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
 		return w.remove(ctx, r, name, uid)
 	}}
 }

@@ -65,13 +65,13 @@ func testKilledHead(t *testing.T, s *server) {
 	want := `container "ray-head" of head pod killed-gym-head of RayCluster killed-gym restarted (exit code 137, Error)`
 	require.Equal(t, Action{Kind: Fail, Reason: want}, outcome.Action)
 	require.Equal(t, []Step{
-		{Name: "report the error"},
-		{Name: "save the post-mortem", Optional: true},
-		{Name: "event on killed-rl", Optional: true},
-		{Name: "event on killed-gym", Optional: true},
-		{Name: "delete rayclusters.ray.io killed-gym"},
-		{Name: "delete jobs.batch killed-driver"},
-		{Name: "delete rayclusters.ray.io killed-rl"},
+		{Kind: StepReport, Name: "report the error"},
+		{Kind: StepPostMortem, Name: "save the post-mortem", Optional: true},
+		{Kind: StepEvent, Name: "event on killed-rl", Optional: true},
+		{Kind: StepEvent, Name: "event on killed-gym", Optional: true},
+		{Kind: StepDelete, Name: "delete rayclusters.ray.io killed-gym"},
+		{Kind: StepDelete, Name: "delete jobs.batch killed-driver"},
+		{Kind: StepDelete, Name: "delete rayclusters.ray.io killed-rl"},
 	}, outcome.Steps)
 	require.Equal(t, want, r.reported(t))
 	r.requireClustersGone(t)

@@ -29,6 +29,8 @@ type Config struct {
 	Policy Policy
 	// StepTimeout bounds each step of a cascade; default 25 seconds, which a pod has after SIGTERM.
 	StepTimeout time.Duration
+	// Observer is told what is decided and done; default nobody.
+	Observer Observer
 }
 
 const defaultStepTimeout = 25 * time.Second
@@ -79,6 +81,9 @@ func New(cfg Config, restConfig *rest.Config) (*Watcher, error) {
 	if cfg.StepTimeout == 0 {
 		cfg.StepTimeout = defaultStepTimeout
 	}
+	if cfg.Observer == nil {
+		cfg.Observer = nobody{}
+	}
 	store, storeErr := registry.New(registry.Config{
 		Run: cfg.Run, Namespace: cfg.Namespace, Prefix: cfg.Prefix, Publisher: cfg.Pod,
 	}, restConfig)
@@ -102,6 +107,7 @@ func (w *Watcher) Run(ctx context.Context) (Outcome, error) {
 		if action.Kind >= Succeed {
 			action, obs = w.confirm(ctx, obs)
 		}
+		w.cfg.Observer.Decided(action, len(obs.blindSpots()))
 		w.report(ctx, last, action)
 		if action.Kind >= Succeed {
 			stop()

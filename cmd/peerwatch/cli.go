@@ -41,12 +41,15 @@ func run(ctx context.Context, args []string, env func(string) string, stderr io.
 	return watch(withLogger(ctx, stderr), cfg, restConfig, stderr)
 }
 
-func watch(ctx context.Context, cfg peerwatch.Config, restConfig *rest.Config, stderr io.Writer) int {
-	watcher, err := peerwatch.New(cfg, restConfig)
+func watch(ctx context.Context, cfg options, restConfig *rest.Config, stderr io.Writer) int {
+	state := newState()
+	cfg.Observer = state
+	watcher, err := peerwatch.New(cfg.Config, restConfig)
 	if err != nil {
 		fmt.Fprintln(stderr, "error:", err)
 		return exitUsage
 	}
+	defer state.listen(ctx, cfg.listen)()
 	outcome, err := watcher.Run(ctx)
 	switch {
 	case err != nil:

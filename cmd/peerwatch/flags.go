@@ -10,21 +10,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tandem-rl/tandem/internal/sidecar"
 	"github.com/tandem-rl/tandem/peerwatch"
 	"github.com/tandem-rl/tandem/registry"
 )
 
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
+const defaultListen = "127.0.0.1:9441"
+
+// options are the command line.
+type options struct {
+	peerwatch.Config
+	listen string
+}
+
 // parse reads the command line. What it leaves out may come from the environment of NeMo-RL's inline watcher:
 // SELF_CLUSTER_NAME, PEER_CLUSTER_NAME and JOB_ID for --self, --peer and --run, and POLL_INTERVAL (seconds) times
 // MAX_PEER_FAILURES for --unready-grace. The error is [flag.ErrHelp] when help was asked for and has gone to stderr.
-func parse(args []string, env func(string) string, stderr io.Writer) (peerwatch.Config, error) {
-	cfg := peerwatch.Config{
+func parse(args []string, env func(string) string, stderr io.Writer) (options, error) {
+	cfg := options{listen: defaultListen, Config: peerwatch.Config{
 		Policy: peerwatch.DefaultPolicy(),
 		Pod:    registry.Publisher{Pod: env("POD_NAME"), UID: env("POD_UID")},
 		Self:   env("SELF_CLUSTER_NAME"),
-	}
+	}}
 	grace, err := inlineGrace(env, cfg.Policy.UnreadyGrace)
 	if err != nil {
 		return cfg, err
@@ -39,6 +48,7 @@ func parse(args []string, env func(string) string, stderr io.Writer) (peerwatch.
 	flags.Func("driver", "job/NAME: the driver Job", named("job", func(name string) { cfg.Driver = name }))
 	flags.DurationVar(&cfg.Policy.StartupGrace, "startup-grace", cfg.Policy.StartupGrace, "how long a cluster may be absent")
 	flags.DurationVar(&cfg.Policy.UnreadyGrace, "unready-grace", grace, "how long a head that was ready may be unready")
+	flags.StringVar(&cfg.listen, "listen", cfg.listen, "loopback HOST:PORT of /healthz, /readyz and /metrics; empty: none")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			flags.SetOutput(stderr)
@@ -49,7 +59,7 @@ func parse(args []string, env func(string) string, stderr io.Writer) (peerwatch.
 	return complete(cfg, flags, env)
 }
 
-func complete(cfg peerwatch.Config, flags *flag.FlagSet, env func(string) string) (peerwatch.Config, error) {
+func complete(cfg options, flags *flag.FlagSet, env func(string) string) (options, error) {
 	if flags.NArg() > 0 {
 		return cfg, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
@@ -60,7 +70,10 @@ func complete(cfg peerwatch.Config, flags *flag.FlagSet, env func(string) string
 		raw, _ := os.ReadFile(namespaceFile) // without it the missing namespace is reported
 		cfg.Namespace = strings.TrimSpace(string(raw))
 	}
-	return cfg, nil
+	if cfg.listen == "" {
+		return cfg, nil
+	}
+	return cfg, sidecar.CheckLoopback(cfg.listen)
 }
 
 // named parses kind/name.

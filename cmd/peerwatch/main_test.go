@@ -27,10 +27,10 @@ func TestFlags(t *testing.T) {
 	require.NoError(t, err)
 	policy := peerwatch.DefaultPolicy()
 	policy.StartupGrace, policy.UnreadyGrace = 10*time.Minute, time.Minute
-	require.Equal(t, peerwatch.Config{
+	require.Equal(t, options{listen: defaultListen, Config: peerwatch.Config{
 		Run: "a", Namespace: "train", Prefix: registry.DefaultPrefix, Self: "a-rl", Peers: []string{"a-gym", "a-gen"}, Driver: "a-driver",
 		Pod: registry.Publisher{Pod: "a-rl-head", UID: "uid"}, Policy: policy,
-	}, cfg)
+	}}, cfg)
 }
 
 func TestEnvironmentOfTheInlineWatcher(t *testing.T) {
@@ -59,6 +59,7 @@ func TestUsage(t *testing.T) {
 		{"a kind that is not watched", []string{"--peer", "rayjob/gym"}, nil, "want raycluster/NAME"},
 		{"a driver that is not a Job", []string{"--driver", "raycluster/a"}, nil, "want job/NAME"},
 		{"an argument", []string{"gym"}, nil, `unexpected argument "gym"`},
+		{"an address that other pods reach", []string{"--listen", "0.0.0.0:9441"}, nil, "only a loopback address"},
 		{"a bad interval", nil, map[string]string{"POLL_INTERVAL": "10s"}, "POLL_INTERVAL"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
