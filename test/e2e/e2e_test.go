@@ -55,6 +55,8 @@ func TestEveryScenarioOfTheDemoHolds(t *testing.T) { play(t, scenario.Demo(examp
 
 func TestARunFailsAsAWholeAndSaysWhy(t *testing.T) { play(t, scenario.Faults(examples)) }
 
+func TestARunOfManyPublishersFindsThemAll(t *testing.T) { play(t, scenario.Many(examples)) }
+
 func play(t *testing.T, scenarios []scenario.Scenario) {
 	t.Helper()
 	for _, s := range scenarios {

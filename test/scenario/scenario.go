@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
+
+	"github.com/tandem-rl/tandem/api/v1alpha1"
 )
 
 // Scenario is one run and what is expected of it.
@@ -19,6 +21,8 @@ type Scenario struct {
 	Backend string
 	File    string   // the Run file that it is made from
 	Driver  []string // the driver's command; default that of the file
+	// Workers is how many vLLM workers there are; they then ask for no GPUs. Default what the file says.
+	Workers int
 	// Kill is a process to kill in the middle of the run, which must then fail as a whole.
 	Kill *Process
 	// Reason is what the reason of the failure must say; a scenario without one must succeed.
@@ -75,6 +79,15 @@ func Faults(examples string) []Scenario {
 			Name: "worker", Driver: []string{"grpo", "--steps", "1000", "--step-time", "10s"},
 			Kill: &Process{Cluster: "rl", Group: "gpu-workers", Name: "ray"}, Reason: "exit code 137",
 		})
+}
+
+// Many is a run of more publishers than share one ConfigMap: their endpoints go through shards and one pod that folds them. It is
+// played on one backend only: KubeRay's own init container asks for 200m CPU in each worker, and two cores have no room for 20.
+func Many(examples string) []Scenario {
+	return []Scenario{{
+		Name: "jobset-many", Backend: "jobset", File: examples + "/disagg-jobset.yaml",
+		Workers: 20, Driver: []string{"grpo", "--steps", "3", "--vllms", "20"},
+	}}
 }
 
 // onBothBackends makes each scenario one of the JobSet example and one of the RayCluster example.
@@ -199,31 +212,23 @@ func (p Player) followToEnd(ctx context.Context, s Scenario, file string) error 
 	}
 }
 
-// runFile is the example under the scenario's name and with its driver.
+// runFile is the example under the scenario's name, with its driver and its workers.
 func (s Scenario) runFile() (string, error) {
 	data, err := os.ReadFile(s.File)
 	if err != nil {
 		return "", err
 	}
-	var run map[string]any
-	if err := yaml.Unmarshal(data, &run); err != nil {
-		return "", fmt.Errorf("%s: %w", s.File, err)
-	}
-	set := func(value any, path ...string) {
-		if err == nil {
-			err = unstructured.SetNestedField(run, value, path...)
-		}
-	}
-	set(s.Name, "metadata", "name")
-	if s.Driver != nil {
-		command := make([]any, len(s.Driver))
-		for i, word := range s.Driver {
-			command[i] = word
-		}
-		set(command, "spec", "driver", "command")
-	}
+	run, err := v1alpha1.Decode(data)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", s.File, err)
+	}
+	run.Metadata.Name = s.Name
+	if s.Driver != nil {
+		run.Spec.Driver.Command = s.Driver
+	}
+	if s.Workers > 0 {
+		workers := &run.Spec.Clusters[0].Workers[0]
+		workers.Replicas, workers.GPUs = ptr.To(int32(s.Workers)), 0
 	}
 	out, err := yaml.Marshal(run)
 	return string(out), err
