@@ -65,7 +65,7 @@ const tellTimeout = 2 * time.Second
 // tell says why, in all places side by side.
 func (w *Watcher) tell(ctx context.Context, action Action, obs Observation) []Step {
 	var tasks []task
-	if action.Kind == Fail {
+	if action.Kind != Succeed {
 		tasks = append(tasks, task{kind: StepReport, name: "report the error", timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
 			return w.reportError(ctx, action.Reason)
 		}})

@@ -7,8 +7,36 @@ import (
 	"time"
 )
 
-// Policy says how patient a watcher is.
+// OnFailure is what to do when a cluster of the run fails.
+type OnFailure string
+
+// The reactions to a failure of a cluster. The driver's end ends the run under each of the first three.
+const (
+	// FailureCascade takes the whole run down. The default.
+	FailureCascade OnFailure = "cascade"
+	// FailureSignal reports the error to the registry, where the driver and everybody who waits sees it, and deletes nothing.
+	FailureSignal OnFailure = "signal"
+	// FailureIgnore does nothing.
+	FailureIgnore OnFailure = "ignore"
+	// FailureDryRun decides as FailureCascade and does nothing at all: it says what it would have done.
+	FailureDryRun OnFailure = "dry-run"
+)
+
+// OnSuspend is what a suspended cluster means.
+type OnSuspend string
+
+// The meanings of a suspension.
+const (
+	// SuspendWait waits until it is resumed, and judges what comes then as a new start. The default.
+	SuspendWait OnSuspend = "wait"
+	// SuspendFail takes it for a failure.
+	SuspendFail OnSuspend = "fail"
+)
+
+// Policy says what to react to, how, and how patiently.
 type Policy struct {
+	OnFailure OnFailure
+	OnSuspend OnSuspend
 	// StartupGrace is how long a cluster may be absent before that is a failure. It covers queueing and operators
 	// that start late. Default 20 minutes.
 	StartupGrace time.Duration
@@ -22,7 +50,11 @@ type Policy struct {
 
 // DefaultPolicy is what the fields' comments say.
 func DefaultPolicy() Policy {
-	return Policy{StartupGrace: 20 * time.Minute, UnreadyGrace: 2 * time.Minute, Sidecars: []string{"peerwatch", "registry", "autoscaler"}}
+	return Policy{
+		OnFailure: FailureCascade, OnSuspend: SuspendWait,
+		StartupGrace: 20 * time.Minute, UnreadyGrace: 2 * time.Minute,
+		Sidecars: []string{"peerwatch", "registry", "autoscaler"},
+	}
 }
 
 // Kind is what to do.
@@ -34,13 +66,15 @@ const (
 	Wait Kind = iota
 	// Blind: nothing seen is wrong, and something cannot be seen. As Wait, but not fit to be called healthy.
 	Blind
+	// Signal: a cluster has failed. Report it and go on watching.
+	Signal
 	// Succeed: the driver finished well. Take everything down and report no failure.
 	Succeed
 	// Fail: the run has failed. Report and take everything down.
 	Fail
 )
 
-func (k Kind) String() string { return [...]string{"wait", "blind", "succeed", "fail"}[k] }
+func (k Kind) String() string { return [...]string{"wait", "blind", "signal", "succeed", "fail"}[k] }
 
 // Action is a decision.
 type Action struct {
@@ -64,26 +98,53 @@ func Decide(p Policy, obs Observation, now time.Time) Action {
 	if obs.Driver.Condition == Complete {
 		return Action{Kind: Succeed, Reason: fmt.Sprintf("driver Job %s is complete", obs.Driver.Name)}
 	}
-	if obs.Registry.Error != "" {
-		return Action{Kind: Fail, Reason: obs.Registry.Error}
-	}
-	waiting := Action{}
-	for _, c := range obs.Clusters {
-		switch verdict := judgeCluster(p, c, now); {
-		case verdict == nil:
-		case verdict.Kind == Fail:
-			return *verdict
-		default:
-			waiting = sooner(waiting, *verdict)
-		}
-	}
-	if verdict := judgeDriver(obs.Driver); verdict != nil {
-		return *verdict
+	cause, waiting := judge(p, obs, now)
+	end := judgeDriver(obs.Driver)
+	switch {
+	case cause != nil && (end != nil || p.cascades()):
+		return *cause
+	case end != nil:
+		return *end
+	case cause != nil && p.OnFailure == FailureSignal && obs.Registry.Error == "":
+		return Action{Kind: Signal, Reason: cause.Reason}
 	}
 	if blind := obs.blindSpots(); len(blind) > 0 {
 		return Action{Kind: Blind, Reason: "cannot see " + strings.Join(blind, "; "), At: waiting.At}
 	}
+	waiting.Reason = idle(p, obs, cause)
 	return waiting
+}
+
+func (p Policy) cascades() bool { return p.OnFailure == FailureCascade || p.OnFailure == FailureDryRun }
+
+// judge returns what failed first, and until when to wait if nothing did.
+func judge(p Policy, obs Observation, now time.Time) (cause *Action, waiting Action) {
+	if obs.Registry.Error != "" {
+		return &Action{Kind: Fail, Reason: obs.Registry.Error}, waiting
+	}
+	for _, c := range obs.Clusters {
+		switch verdict := judgeCluster(p, c, now); {
+		case verdict == nil:
+		case verdict.Kind == Fail:
+			return verdict, waiting
+		default:
+			waiting = sooner(waiting, *verdict)
+		}
+	}
+	return nil, waiting
+}
+
+// idle says why nothing is done although something is out of the ordinary.
+func idle(p Policy, obs Observation, cause *Action) string {
+	if cause != nil {
+		return map[OnFailure]string{FailureSignal: "signalled: ", FailureIgnore: "ignored: "}[p.OnFailure] + cause.Reason
+	}
+	for _, c := range obs.Clusters {
+		if c.Suspended {
+			return fmt.Sprintf("RayCluster %s is suspended", c.Name)
+		}
+	}
+	return ""
 }
 
 // sooner is the one of two waits that ends first.
@@ -124,6 +185,9 @@ func judgeCluster(p Policy, c Cluster, now time.Time) *Action {
 	if verdict := judgeObject(p, c, now); verdict != nil {
 		return verdict
 	}
+	if c.Suspended {
+		return judgeSuspension(p, c)
+	}
 	if verdict := judgeHeads(p, c); verdict != nil {
 		return verdict
 	}
@@ -147,6 +211,14 @@ func judgeObject(p Policy, c Cluster, now time.Time) *Action {
 		return failed("RayCluster %s was replaced (UID %s, was %s)", c.Name, c.UID, c.FirstUID)
 	case c.Deleting && !c.Self:
 		return failed("RayCluster %s is being deleted", c.Name)
+	}
+	return nil
+}
+
+// judgeSuspension: the pods of a suspended cluster go, and nobody did anything wrong.
+func judgeSuspension(p Policy, c Cluster) *Action {
+	if p.OnSuspend == SuspendFail && !c.Self && c.Blind == "" {
+		return failed("RayCluster %s is suspended", c.Name)
 	}
 	return nil
 }

@@ -184,6 +184,23 @@ func TestDecide(t *testing.T) {
 			gym(o).Heads[0].Containers[0] = Container{Name: "ray-head", Restarts: 1, Exit: &Exit{137, "Error"}}
 		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted (exit code 137, Error)`, 0},
 
+		// A suspension.
+		{"P5 a suspended peer is waited for", func(o *Observation) {
+			gym(o).Suspended = true
+			gym(o).Heads, gym(o).Workers, gym(o).FirstHead = nil, nil, ""
+		}, late, Wait, "RayCluster gym is suspended", 0},
+		{"P5 the pods of a suspended peer go, and are no evidence", func(o *Observation) {
+			gym(o).Suspended, gym(o).Heads[0].Deleting, gym(o).Workers[0].Deleting = true, true, true
+			gym(o).UnreadySince = start
+		}, late, Wait, "RayCluster gym is suspended", 0},
+		{"a suspended peer that is deleted is gone", func(o *Observation) {
+			gym(o).Suspended = true
+			absent(gym(o))
+		}, early, Fail, "RayCluster gym is gone", 0},
+		{"a peer beside a suspended one is judged", func(o *Observation) {
+			rl(o).Suspended, gym(o).Heads[0].Containers[0].Restarts = true, 1
+		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted`, 0},
+
 		// A removal.
 		{"a run that is removed is left to whoever removes it", func(o *Observation) { o.Registry.Removing = true }, early, Wait, "the run is being removed", 0},
 		{"a peer that goes because the run is removed", func(o *Observation) {
@@ -223,6 +240,47 @@ func TestDecide(t *testing.T) {
 			require.Equal(t, want, Decide(DefaultPolicy(), obs, start.Add(tc.after)))
 		})
 	}
+}
+
+// TestDecideByPolicy is the specification of what the policy changes.
+func TestDecideByPolicy(t *testing.T) {
+	killed := func(o *Observation) { gym(o).Heads[0].Containers[0].Restarts = 1 }
+	const why = `container "ray-head" of head pod gym-head of RayCluster gym restarted`
+	for _, tc := range []struct {
+		name   string
+		policy OnFailure
+		change func(*Observation)
+		want   Action
+	}{
+		{"signal reports a failure", FailureSignal, killed, Action{Kind: Signal, Reason: why}},
+		{"signal reports once", FailureSignal, func(o *Observation) { killed(o); o.Registry.Error = why }, Action{Kind: Wait, Reason: "signalled: " + why}},
+		{"signal leaves an error that somebody else reported", FailureSignal, func(o *Observation) { o.Registry.Error = "CUDA" }, Action{Kind: Wait, Reason: "signalled: CUDA"}},
+		{"signal waits for nothing while it is blind", FailureSignal, func(o *Observation) { gym(o).Blind, gym(o).PodsBlind = "503", "503" }, Action{Kind: Blind, Reason: "cannot see RayCluster gym: 503; pods of gym: 503"}},
+		{"ignore ignores a failure", FailureIgnore, killed, Action{Kind: Wait, Reason: "ignored: " + why}},
+		{"ignore ignores an error", FailureIgnore, func(o *Observation) { o.Registry.Error = "CUDA" }, Action{Kind: Wait, Reason: "ignored: CUDA"}},
+		{"ignore that is blind says so", FailureIgnore, func(o *Observation) { killed(o); o.Driver.Blind = "503" }, Action{Kind: Blind, Reason: "cannot see driver Job driver: 503"}},
+		{"a driver that completed ends a run under signal", FailureSignal, func(o *Observation) { o.Driver.Condition = Complete }, Action{Kind: Succeed, Reason: "driver Job driver is complete"}},
+		{"a driver that completed ends a run under ignore", FailureIgnore, func(o *Observation) { killed(o); o.Driver.Condition = Complete }, Action{Kind: Succeed, Reason: "driver Job driver is complete"}},
+		{"a driver that failed ends a run under ignore", FailureIgnore, func(o *Observation) { o.Driver.Condition, o.Driver.Message = Failed, "exit 1" }, Action{Kind: Fail, Reason: "driver Job driver failed: exit 1"}},
+		{"a failure explains the driver that failed under signal", FailureSignal, func(o *Observation) { killed(o); o.Driver.Condition = Failed }, Action{Kind: Fail, Reason: why}},
+		{"a dry run decides as cascade does", FailureDryRun, killed, Action{Kind: Fail, Reason: why}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			policy, obs := DefaultPolicy(), healthy()
+			policy.OnFailure = tc.policy
+			tc.change(&obs)
+			require.Equal(t, tc.want, Decide(policy, obs, start.Add(early)))
+		})
+	}
+	t.Run("P5 a suspended peer is a failure where the policy says so", func(t *testing.T) {
+		policy, obs := DefaultPolicy(), healthy()
+		policy.OnSuspend = SuspendFail
+		gym(&obs).Suspended = true
+		require.Equal(t, Action{Kind: Fail, Reason: "RayCluster gym is suspended"}, Decide(policy, obs, start.Add(early)))
+		obs = healthy()
+		rl(&obs).Suspended = true
+		require.Equal(t, Wait, Decide(policy, obs, start.Add(early)).Kind, "its own is for the peers to judge")
+	})
 }
 
 // TestFold checks what is remembered from one level to the next.
@@ -277,6 +335,29 @@ func TestFold(t *testing.T) {
 		c := Cluster{}.foldPods([]pod{ofCluster("gym", "worker"), ofCluster("gym", "head")}, nil)
 		require.Equal(t, "gym-head", c.Heads[0].Name)
 		require.Equal(t, "gym-worker", c.Workers[0].Name)
+	})
+	t.Run("P5 a suspension is told from the wish on, until KubeRay says that it is over", func(t *testing.T) {
+		wish := seen("a")
+		wish[0].Spec.Suspend = true
+		require.True(t, Cluster{}.foldObject(wish, nil, start).Suspended)
+		for _, kind := range []string{"RayClusterSuspending", "RayClusterSuspended"} {
+			c := Cluster{}.foldObject(seen("a", condition{Type: kind, Status: "True"}), nil, start)
+			require.True(t, c.Suspended)
+			require.False(t, c.foldObject(seen("a", condition{Type: kind, Status: "False"}), nil, start).Suspended)
+		}
+	})
+	t.Run("P5 what comes after a suspension is a new head, whichever watch is first", func(t *testing.T) {
+		suspended := seen("a", ready)
+		suspended[0].Spec.Suspend = true
+		old, next := []pod{head("one", "a")}, []pod{head("two", "a")}
+		before := Cluster{}.foldObject(seen("a", ready), nil, start).foldPods(old, nil).foldObject(suspended, nil, start)
+		require.False(t, before.WasReady)
+		podsFirst := before.foldPods(next, nil).foldObject(suspended, nil, start).foldObject(seen("a", unready), nil, start)
+		require.Equal(t, "two", podsFirst.FirstHead)
+		clusterFirst := before.foldObject(seen("a", unready), nil, start)
+		require.Empty(t, clusterFirst.FirstHead, "the old pod is still seen")
+		require.Nil(t, judgeHeads(DefaultPolicy(), clusterFirst))
+		require.Equal(t, "two", clusterFirst.foldPods(next, nil).FirstHead)
 	})
 	t.Run("an error keeps what was known", func(t *testing.T) {
 		c := Cluster{}.foldObject(seen("a", ready), nil, start).foldObject(nil, errStillThere, start)

@@ -12,13 +12,15 @@ import (
 	"github.com/tandem-rl/tandem/internal/kubeclient"
 )
 
-// Reasons of the Events that a watcher emits on every RayCluster of the run before it deletes any. The note is
+// Reasons of the Events that a watcher emits on every RayCluster of the run, before it deletes any. The note is
 // [Action].Reason. They are part of the interface: alerts are written on them.
 const (
 	// EventCascade: the run has failed and is taken down. A warning.
 	EventCascade = "TandemCascade"
 	// EventSucceeded: the driver has finished well and the run is taken down.
 	EventSucceeded = "TandemSucceeded"
+	// EventSignalled: a cluster has failed, which was reported and no more, as the policy is signal. A warning.
+	EventSignalled = "TandemSignalled"
 )
 
 // reportingController is who emits the Events.
@@ -69,8 +71,11 @@ func (w *Watcher) event(action Action, c Cluster) (_ event, known bool) {
 		return event{}, false
 	}
 	kind, reason, does := "Warning", EventCascade, "Cascade"
-	if action.Kind == Succeed {
+	switch action.Kind {
+	case Succeed:
 		kind, reason, does = "Normal", EventSucceeded, "TakeDown"
+	case Signal:
+		reason, does = EventSignalled, "Signal"
 	}
 	hash := fnv.New64a()
 	hash.Write([]byte(uid + "/" + reason))

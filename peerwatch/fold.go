@@ -41,7 +41,26 @@ func (c Cluster) foldObject(items []rayCluster, err error, now time.Time) Cluste
 	if !c.Seen {
 		c.Seen, c.FirstUID = true, c.UID
 	}
+	if object.suspended() {
+		return c.suspend()
+	}
+	c.Suspended = false
 	return c.foldReadiness(object, now).rememberHead()
+}
+
+// suspend: what is started after a suspension is another head, which has not been ready yet. The former one is noted
+// once, since the next may be seen before the end of the suspension is.
+func (c Cluster) suspend() Cluster {
+	if c.Suspended {
+		return c
+	}
+	c = c.rememberHead()
+	if c.FirstHead != "" {
+		c.FormerHead, c.FirstHead = c.FirstHead, ""
+	}
+	c.Suspended, c.WasReady = true, false
+	c.UnreadySince, c.UnreadySpell, c.UnreadyReason = time.Time{}, "", ""
+	return c
 }
 
 // foldReadiness counts from when the head was first seen unready, by the watcher's clock. KubeRay's time of the change
@@ -72,6 +91,9 @@ func (c Cluster) foldPods(items []pod, err error) Cluster {
 		} else {
 			c.Workers = append(c.Workers, item.level())
 		}
+	}
+	if c.Suspended {
+		return c
 	}
 	return c.rememberHead()
 }

@@ -52,7 +52,10 @@ func (c condition) text() string {
 
 type rayCluster struct {
 	Metadata objectMeta `json:"metadata"`
-	Status   struct {
+	Spec     struct {
+		Suspend bool `json:"suspend"`
+	} `json:"spec"`
+	Status struct {
 		Conditions []condition `json:"conditions"`
 	} `json:"status"`
 }
@@ -64,6 +67,13 @@ func (c rayCluster) headReady() condition {
 		return condition{Message: "no condition HeadPodReady"}
 	}
 	return cond
+}
+
+// suspended lasts from the wish, which precedes the deletion of the first pod, until KubeRay says that it is over.
+func (c rayCluster) suspended() bool {
+	suspending, _ := c.condition("RayClusterSuspending")
+	suspended, _ := c.condition("RayClusterSuspended")
+	return c.Spec.Suspend || suspending.Status == "True" || suspended.Status == "True"
 }
 
 // wasReady: all pods of the cluster were ready once; KubeRay never takes this condition back.

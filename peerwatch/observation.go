@@ -35,21 +35,28 @@ type Cluster struct {
 	UnreadySpell  string
 	UnreadyReason string
 
+	// Suspended: somebody (Kueue, a person) has asked for it, or it is being done or undone.
+	Suspended bool
+
 	PodsBlind string
 	Heads     []Pod
 	Workers   []Pod
 	// FirstHead is the UID of the first head pod of the first cluster of this name.
 	FirstHead string
+	// FormerHead is the head pod of before a suspension. It is no part of the cluster any more, however long it is seen.
+	FormerHead string
 }
 
 func (c Cluster) heads() []Pod   { return c.own(c.Heads) }
 func (c Cluster) workers() []Pod { return c.own(c.Workers) }
 
-// own are the pods of the cluster itself. An earlier cluster of the same name may still have pods that end.
+// own are the pods of the cluster itself. An earlier cluster of the same name may still have pods that end, and so may
+// this one of before a suspension.
 func (c Cluster) own(pods []Pod) []Pod {
 	var own []Pod
 	for _, pod := range pods {
-		if c.Seen && pod.Owner == c.FirstUID {
+		former := c.FormerHead != "" && pod.UID == c.FormerHead
+		if c.Seen && pod.Owner == c.FirstUID && !former {
 			own = append(own, pod)
 		}
 	}

@@ -54,7 +54,7 @@ func (s watched[T]) update(items []T, err error) update {
 func (w *Watcher) sources() []source {
 	var list []source
 	for i, name := range append([]string{w.cfg.Self}, w.cfg.Peers...) {
-		list = append(list, w.clusterSource(i, name), podSource(i, name))
+		list = append(list, podSource(i, name), w.clusterSource(i, name)) // a suspension explains why pods go
 	}
 	if w.cfg.Driver != "" {
 		list = append(list, driverSource(w.cfg.Driver), driverPods(w.cfg.Driver))

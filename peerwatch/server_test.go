@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 	"github.com/tandem-rl/tandem/internal/faultyapi"
@@ -45,6 +47,9 @@ func TestAgainstAPIServer(t *testing.T) {
 		"a forbidden log names the rule, and the exit codes are kept":       testForbiddenLog,
 		"a node that does not send its log does not keep the clusters":      testSlowLog,
 		"Events that nobody takes do not keep the clusters":                 testSlowEvents,
+		"signal reports a failure once and deletes nothing":                 testSignal,
+		"a dry run changes nothing":                                         testDryRun,
+		"P5 a peer that is suspended and resumed is waited for":             testSuspendedPeer,
 		"nothing but watches while nothing changes":                         testQuiet,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -405,6 +410,105 @@ func (n silentNode) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	<-req.Context().Done()
 	return nil, req.Context().Err()
+}
+
+func policy(p OnFailure) func(*Config) { return func(c *Config) { c.Policy.OnFailure = p } }
+
+func testSignal(t *testing.T, s *server) {
+	r := s.newRun(t, "signal")
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	seen.Inject(logs(func(*http.Request) string { return "" }))
+	done := make(doneSteps, 100)
+	w := r.watch(t, "rl", cfg, policy(FailureSignal), func(c *Config) { c.Observer = done })
+	r.killHead(t, "gym")
+	for range 4 { // the report, the post-mortem, two Events
+		require.NoError(t, (<-done).Err)
+	}
+	require.NotEmpty(t, r.reported(t))
+	require.Equal(t, EventSignalled, r.events(t)["signal-gym"][0].Reason)
+	require.Equal(t, 137, *r.postMortem(t).Containers[0].ExitCode)
+	writes := func() int { return seen.Of(http.MethodPost) + seen.Of(http.MethodPatch) }
+	before := writes()
+	require.Never(t, func() bool { return w.ended() || writes() != before }, 500*time.Millisecond, 10*time.Millisecond)
+	require.Zero(t, seen.Of(http.MethodDelete))
+	r.completeDriver(t)
+	require.Equal(t, Succeed, w.wait(t).Action.Kind, "the driver's end ends the run")
+}
+
+// doneSteps are the steps that a watcher did.
+type doneSteps chan Step
+
+func (d doneSteps) Did(step Step) { d <- step }
+
+func (d doneSteps) Decided(Action, int) {}
+
+func testDryRun(t *testing.T, s *server) {
+	r := s.newRun(t, "dry")
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	said := make(heard, 100)
+	w := r.watch(t, "rl", cfg, policy(FailureDryRun), func(c *Config) { c.Observer = said })
+	r.killHead(t, "gym")
+	said.until(t, `dry run, else: fail: container "ray-head" of head pod dry-gym-head of RayCluster dry-gym restarted (exit code 137, Error)`)
+	r.completeDriver(t)
+	said.until(t, "dry run, else: succeed: driver Job dry-driver is complete")
+	require.False(t, w.ended())
+	for _, method := range []string{http.MethodPost, http.MethodPatch, http.MethodDelete} {
+		require.Zero(t, seen.Of(method), method)
+	}
+}
+
+// heard are the reasons that a watcher gave.
+type heard chan string
+
+func (h heard) Did(Step) {}
+
+func (h heard) Decided(action Action, _ int) { h <- action.Reason }
+
+func (h heard) until(t *testing.T, want string) {
+	t.Helper()
+	timeout := time.After(10 * time.Second)
+	for {
+		select {
+		case got := <-h:
+			if got == want {
+				return
+			}
+		case <-timeout:
+			require.FailNow(t, "never heard: "+want)
+		}
+	}
+}
+
+// testSuspendedPeer suspends and resumes a peer as Kueue and KubeRay do.
+func testSuspendedPeer(t *testing.T, s *server) {
+	r := s.newRun(t, "pause")
+	said := make(heard, 100)
+	w := r.watch(t, "rl", s.cfg, func(c *Config) { c.Observer = said })
+	said.until(t, "")
+	var gym rayv1.RayCluster
+	require.NoError(t, r.get(t, "pause-gym", &gym))
+	suspend := func(wish bool, conditions ...metav1.Condition) {
+		gym.Spec.Suspend = &wish
+		require.NoError(t, r.Update(t.Context(), &gym))
+		gym.Status.Conditions = conditions
+		require.NoError(t, r.Status().Update(t.Context(), &gym))
+	}
+	condition := func(kind string, status metav1.ConditionStatus) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: status, Reason: kind, LastTransitionTime: metav1.Now()}
+	}
+	suspend(true, condition("RayClusterSuspending", metav1.ConditionTrue), condition("HeadPodReady", metav1.ConditionFalse))
+	for _, pod := range []string{"pause-gym-head", "pause-gym-worker"} {
+		require.NoError(t, r.Delete(t.Context(), &corev1.Pod{ObjectMeta: r.meta(pod)}, client.GracePeriodSeconds(0)))
+	}
+	said.until(t, "RayCluster pause-gym is suspended")
+	suspend(true, condition("RayClusterSuspending", metav1.ConditionFalse), condition("RayClusterSuspended", metav1.ConditionTrue))
+	suspend(false, condition("RayClusterSuspended", metav1.ConditionFalse), condition("HeadPodReady", metav1.ConditionFalse))
+	r.createPod(t, &gym, "head")
+	said.until(t, "")
+	require.Never(t, w.ended, 300*time.Millisecond, 10*time.Millisecond)
+	r.killHead(t, "gym")
+	require.Equal(t, Fail, w.wait(t).Action.Kind, "the new head is guarded as the old one was")
+	require.Contains(t, r.reported(t), "pause-gym-head")
 }
 
 func testSlowEvents(t *testing.T, s *server) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +50,12 @@ func (c Config) validate() error {
 	}
 	if c.Driver != "" {
 		checkName("driver", c.Driver)
+	}
+	if p := c.Policy.OnFailure; !slices.Contains([]OnFailure{FailureCascade, FailureSignal, FailureIgnore, FailureDryRun}, p) {
+		problems = append(problems, fmt.Errorf("policy %q: want cascade, signal, ignore or dry-run", p))
+	}
+	if s := c.Policy.OnSuspend; s != SuspendWait && s != SuspendFail {
+		problems = append(problems, fmt.Errorf("policy of suspended clusters %q: want wait or fail", s))
 	}
 	checkGrace := func(what string, grace time.Duration) {
 		if grace <= 0 {
@@ -101,15 +108,22 @@ func (w *Watcher) Run(ctx context.Context) (Outcome, error) {
 	updates, wait := w.observe(watching)
 	defer func() { stop(); wait() }()
 	obs := begin(w.cfg.Self, w.cfg.Peers, w.cfg.Driver, w.now())
-	var last Action
+	var last, rehearsed Action
 	for {
 		action := Decide(w.cfg.Policy, obs, w.now())
-		if action.Kind >= Succeed {
+		if action.Kind >= Signal && !action.same(rehearsed) {
 			action, obs = w.confirm(ctx, obs)
+		}
+		if action.Kind >= Signal && w.cfg.Policy.OnFailure == FailureDryRun {
+			rehearsed = action
+			action = Action{Kind: Wait, Reason: fmt.Sprintf("dry run, else: %s: %s", action.Kind, action.Reason)}
 		}
 		w.cfg.Observer.Decided(action, len(obs.blindSpots()))
 		w.report(ctx, last, action)
-		if action.Kind >= Succeed {
+		switch {
+		case action.Kind == Signal:
+			action, obs = w.signal(ctx, action, obs)
+		case action.Kind > Signal:
 			stop()
 			return w.finish(ctx, action, obs)
 		}
@@ -124,9 +138,25 @@ func (w *Watcher) Run(ctx context.Context) (Outcome, error) {
 	}
 }
 
+// same tells that nothing else was decided.
+func (a Action) same(b Action) bool { return a.Kind == b.Kind && a.Reason == b.Reason }
+
+// signal reports a failure. Once that is confirmed the error counts as read, so that it is reported once.
+func (w *Watcher) signal(ctx context.Context, action Action, obs Observation) (Action, Observation) {
+	for _, step := range w.tell(ctx, action, obs) {
+		if step.Err != nil && !step.Optional {
+			action.At = w.now().Add(confirmAgain)
+			return action, obs
+		}
+	}
+	obs.Registry.Error = action.Reason
+	action.At = w.now()
+	return action, obs
+}
+
 // report logs a change of mind, once. That the first answers are still to come is none.
 func (w *Watcher) report(ctx context.Context, last, now Action) {
-	if (now.Kind != last.Kind || now.Reason != last.Reason) && !strings.Contains(now.Reason, notLookedYet) {
+	if !now.same(last) && !strings.Contains(now.Reason, notLookedYet) {
 		klog.FromContext(ctx).Info("decided", "action", now.Kind.String(), "reason", now.Reason)
 	}
 }

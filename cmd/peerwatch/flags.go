@@ -46,6 +46,8 @@ func parse(args []string, env func(string) string, stderr io.Writer) (options, e
 	flags.Func("self", "raycluster/NAME: the cluster that this pod is the head of (default $SELF_CLUSTER_NAME)", named("raycluster", func(name string) { cfg.Self = name }))
 	flags.Func("peer", "raycluster/NAME: another cluster of the run (repeatable; default $PEER_CLUSTER_NAME)", named("raycluster", func(name string) { cfg.Peers = append(cfg.Peers, name) }))
 	flags.Func("driver", "job/NAME: the driver Job", named("job", func(name string) { cfg.Driver = name }))
+	flags.StringVar((*string)(&cfg.Policy.OnFailure), "policy", string(cfg.Policy.OnFailure), "what to do when a cluster fails: cascade, signal (report it only), ignore, or dry-run (say what would be done)")
+	flags.StringVar((*string)(&cfg.Policy.OnSuspend), "suspended", string(cfg.Policy.OnSuspend), "what a suspended cluster means: wait, or fail")
 	flags.DurationVar(&cfg.Policy.StartupGrace, "startup-grace", cfg.Policy.StartupGrace, "how long a cluster may be absent")
 	flags.DurationVar(&cfg.Policy.UnreadyGrace, "unready-grace", grace, "how long a head that was ready may be unready")
 	flags.StringVar(&cfg.listen, "listen", cfg.listen, "loopback HOST:PORT of /healthz, /readyz and /metrics; empty: none")

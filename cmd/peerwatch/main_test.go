@@ -23,11 +23,13 @@ func TestFlags(t *testing.T) {
 	cfg, err := parse([]string{
 		"--run", "a", "--namespace", "train", "--self", "raycluster/a-rl", "--peer", "raycluster/a-gym", "--peer", "raycluster/a-gen",
 		"--driver", "job/a-driver", "--startup-grace", "10m", "--unready-grace", "1m",
+		"--policy", "signal", "--suspended", "fail", "--listen", "",
 	}, environment(map[string]string{"POD_NAME": "a-rl-head", "POD_UID": "uid"}), &bytes.Buffer{})
 	require.NoError(t, err)
 	policy := peerwatch.DefaultPolicy()
 	policy.StartupGrace, policy.UnreadyGrace = 10*time.Minute, time.Minute
-	require.Equal(t, options{listen: defaultListen, Config: peerwatch.Config{
+	policy.OnFailure, policy.OnSuspend = peerwatch.FailureSignal, peerwatch.SuspendFail
+	require.Equal(t, options{Config: peerwatch.Config{
 		Run: "a", Namespace: "train", Prefix: registry.DefaultPrefix, Self: "a-rl", Peers: []string{"a-gym", "a-gen"}, Driver: "a-driver",
 		Pod: registry.Publisher{Pod: "a-rl-head", UID: "uid"}, Policy: policy,
 	}}, cfg)
