@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -141,19 +142,26 @@ func TestAProcessThatIgnoresSIGTERMDoesNotHoldTheContainer(t *testing.T) {
 	require.Equal(t, 6, cmd.ProcessState.ExitCode())
 }
 
-// fakeRegistry is a sidecar; what it is told may be read once the script has ended.
-func fakeRegistry(t *testing.T) (url string, got *[]string) {
+// fakeRegistry is a sidecar; told is what it has been told so far.
+func fakeRegistry(t *testing.T) (url string, told func() []string) {
 	t.Helper()
-	got = new([]string)
+	var mu sync.Mutex
+	var got []string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/fail" {
 			t.Errorf("%s %s: %v", r.Method, r.URL.Path, err)
 		}
-		*got = append(*got, string(body))
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, string(body))
 	}))
 	t.Cleanup(server.Close)
-	return server.URL, got
+	return server.URL, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return got
+	}
 }
 
 // The reason of a failed run is what failed first, not what failed because of it.
@@ -173,12 +181,12 @@ func TestWhatEndedIsReportedToTheRegistry(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			registry, got := fakeRegistry(t)
+			registry, told := fakeRegistry(t)
 			args := slices.Concat([]string{agent(t, http.StatusOK), "60", "1"}, tt.rayArgs, []string{"app"})
 			cmd, _, stderr := startArgs(t, map[string]string{"ray": tt.ray, "app": tt.app}, args...)
 			cmd.Env = append(cmd.Env, "TANDEM_REGISTRY="+registry, "POD_NAME=pød-1")
 			_ = cmd.Run()
-			require.Equal(t, tt.want, *got, stderr)
+			require.Equal(t, tt.want, told(), stderr)
 			require.NotContains(t, stderr.String(), "cannot be told")
 		})
 	}
@@ -199,10 +207,9 @@ func TestARegistryThatIsNotThereDoesNotHoldTheContainer(t *testing.T) {
 func TestSIGTERMAfterAProcessHasEndedIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	cmd, _, stderr := start(t, map[string]string{"ray": rayIsServer, "app": "exit 9"}, "app")
+	reporting := make(chan struct{})
 	registry := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Error(err)
-		}
+		close(reporting)
 		if _, err := io.ReadAll(r.Body); err != nil {
 			t.Error(err)
 		}
@@ -212,7 +219,10 @@ func TestSIGTERMAfterAProcessHasEndedIsNotHeldUp(t *testing.T) {
 	const held = 20 * time.Second
 	cmd.Env = append(cmd.Env, "TANDEM_STOP_SECONDS=20", "TANDEM_REGISTRY="+registry.URL, "POD_NAME=p")
 	began := time.Now()
-	_ = cmd.Run()
+	require.NoError(t, cmd.Start())
+	<-reporting
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	_ = cmd.Wait() // its code is looked at
 	require.Equal(t, 143, cmd.ProcessState.ExitCode(), stderr)
 	require.Less(t, time.Since(began), held, "it waited for a process that had ended")
 }
@@ -250,7 +260,7 @@ func TestTheCommandDoesNotStartWithoutRay(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			registry, got := fakeRegistry(t)
+			registry, told := fakeRegistry(t)
 			cmd, stdout, stderr := startArgs(t, map[string]string{"ray": tt.ray, "app": printsArgs}, tt.port, tt.seconds, "1", "--head", "app")
 			cmd.Env = append(cmd.Env, "TANDEM_REGISTRY="+registry, "POD_NAME=p")
 			_ = cmd.Run()
@@ -258,8 +268,8 @@ func TestTheCommandDoesNotStartWithoutRay(t *testing.T) {
 			require.Contains(t, stderr.String(), tt.says)
 			require.NotContains(t, stderr.String(), "refused")
 			require.Empty(t, stdout.String(), "app ran")
-			require.Len(t, *got, 1)
-			require.Contains(t, (*got)[0], "pod p: "+tt.says)
+			require.Len(t, told(), 1)
+			require.Contains(t, told()[0], "pod p: "+tt.says)
 		})
 	}
 }
