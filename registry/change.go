@@ -44,13 +44,14 @@ func (s *Store) changeCounting(ctx context.Context, w write, decide func(*config
 		return err
 	}
 	var retry kubeclient.Backoff
+	var refusals kubeclient.Refusals
 	for {
 		began := time.Now()
 		err := s.try(ctx, w, decide)
 		if err == nil {
 			return nil
 		}
-		if !retryable(err) {
+		if mayPass := refusals.MayPass(err); !mayPass && !retryable(err) {
 			return fmt.Errorf("%s %q: %w", w.verb, w.key, err)
 		}
 		var ended error
@@ -72,7 +73,7 @@ func (s *Store) changeCounting(ctx context.Context, w write, decide func(*config
 func (s *Store) try(ctx context.Context, w write, decide func(*configMap) (edit, error)) error {
 	slot := s.objects.slot(w.object)
 	if err := slot.lock(ctx); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", s.cfg.describe(w.object), err)
 	}
 	defer slot.unlock()
 	if known := slot.take(); known != nil {

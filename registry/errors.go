@@ -16,7 +16,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrFailed says that the run has failed; the error's text carries the message, as does [FailedError].
 	ErrFailed = errors.New("run failed")
-	// ErrForbidden says that the role lacks a rule; [ForbiddenError] names it.
+	// ErrForbidden says that the role lacks a rule; [ForbiddenError] names it. An API server that has just started refuses
+	// what it allows a moment later, so a refusal after trouble with it is final only when it lasts ten seconds.
 	ErrForbidden = errors.New("forbidden")
 	// ErrFull says that the write does not fit into the ConfigMap; [FullError] tells how many bytes are left.
 	ErrFull = errors.New("registry full")

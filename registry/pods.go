@@ -36,8 +36,9 @@ type pods struct {
 	run     string
 	refused atomic.Bool
 
-	mu   sync.Mutex
-	gone map[Publisher]bool // a pod that is gone does not come back: its successor has another UID
+	mu       sync.Mutex
+	refusals kubeclient.Refusals
+	gone     map[Publisher]bool // a pod that is gone does not come back: its successor has another UID
 }
 
 // NewPodLister looks at the pods of a namespace. It needs the verb get on pods, and list where many publish; without
@@ -75,8 +76,8 @@ func (p *pods) isGone(who Publisher) bool {
 // withoutListed leaves the publishers that one list of the run's pods does not show.
 func (p *pods) withoutListed(ctx context.Context, publishers []Publisher) []Publisher {
 	list, err := p.client.ListMeta(ctx, kubeclient.Query{Resource: kubeclient.Pods, Labels: runLabel + "=" + p.run})
+	p.note(ctx, err)
 	if err != nil {
-		p.note(ctx, err)
 		return nil
 	}
 	there := make(map[Publisher]bool, len(list))
@@ -88,8 +89,8 @@ func (p *pods) withoutListed(ctx context.Context, publishers []Publisher) []Publ
 
 func (p *pods) lookUp(ctx context.Context, who Publisher) {
 	pod, err := p.client.GetMeta(ctx, kubeclient.Pods, who.Pod)
+	p.note(ctx, err)
 	if err != nil && !kubeclient.IsObjectNotFound(err, who.Pod) {
-		p.note(ctx, err)
 		return
 	}
 	if err != nil || pod.UID != who.UID {
@@ -99,9 +100,12 @@ func (p *pods) lookUp(ctx context.Context, who Publisher) {
 	}
 }
 
-// note remembers a refusal. Any other error means that it is not known this time.
+// note remembers a refusal that stays. Any other error means that it is not known this time.
 func (p *pods) note(ctx context.Context, err error) {
-	if apierrors.IsForbidden(err) && !p.refused.Swap(true) {
+	p.mu.Lock()
+	mayPass := p.refusals.MayPass(err)
+	p.mu.Unlock()
+	if apierrors.IsForbidden(err) && !mayPass && !p.refused.Swap(true) {
 		klog.FromContext(ctx).V(2).Info("publishers are not checked, because the role does not allow to read pods", "err", err)
 	}
 }

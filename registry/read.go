@@ -59,9 +59,10 @@ func (s *Store) readObject(ctx context.Context, name string) (*configMap, error)
 // readRetrying reads until the server answers or ctx ends.
 func (s *Store) readRetrying(ctx context.Context) (*configMap, error) {
 	var retry kubeclient.Backoff
+	var refusals kubeclient.Refusals
 	for {
 		cm, err := s.readObject(ctx, s.Name())
-		if err == nil || !retryable(err) {
+		if mayPass := refusals.MayPass(err); err == nil || (!mayPass && !retryable(err)) {
 			return cm, err
 		}
 		if ended := retry.Wait(ctx, err); ended != nil {

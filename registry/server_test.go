@@ -45,6 +45,7 @@ func TestAgainstAPIServer(t *testing.T) {
 		"R13 what a pod that is gone published is ignored":          testGone,
 		"a second write takes one request":                          testOneRequest,
 		"a token that was rotated is read again":                    testToken,
+		"a server that has not read the roles yet is asked again":   testYoungServer,
 		"429 is honoured for as long as the server asks":            testRetryAfter,
 		"a watch tells every change once":                           testWatch,
 		"shards are folded into the one ConfigMap":                  testFolder,
@@ -270,6 +271,18 @@ func testWaitDeadline(t *testing.T, s *server) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, want)
 	}
+
+	// A server that does not answer at all: what was waited for is named all the same.
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	seen.Inject(func(req *http.Request) *http.Response {
+		<-req.Context().Done()
+		return faultyapi.Answer(req, http.StatusGatewayTimeout, "")
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := openStore(t, cfg, "deadline", "").Get(ctx, "a")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, `get "a": context deadline exceeded; last seen: configmap default/nemo-rl-endpoints-deadline: nothing seen yet`)
 }
 
 func testRecreated(t *testing.T, s *server) {

@@ -112,6 +112,44 @@ func testToken(t *testing.T, s *server) {
 	require.NoError(t, err, "the file is read again after a 401, not after its minute")
 }
 
+// testYoungServer: an API server that has just started refuses until it has read the roles.
+func testYoungServer(t *testing.T, s *server) {
+	s.run(t, "young")
+	for name, call := range map[string]func(*Store) error{
+		"set":  func(store *Store) error { return store.Set(t.Context(), "a", "1") },
+		"join": func(store *Store) error { return store.Join(t.Context(), "l", "m") },
+		"list": func(store *Store) error { _, err := store.List(t.Context()); return err },
+		"get":  func(store *Store) error { _, err := store.Get(t.Context(), "there"); return err },
+		"watch": func(store *Store) error {
+			for _, err := range store.Watch(t.Context()) {
+				return err
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, s.store(t, "young", "").Set(t.Context(), "there", "1"))
+			for _, why := range []string{"", `: RBAC: role.rbac.authorization.k8s.io \"pod\" not found`} {
+				cfg, seen := faultyapi.Wrap(s.cfg)
+				refusals := 0
+				seen.Inject(func(req *http.Request) *http.Response {
+					refusals++
+					switch {
+					case refusals == 1 && why == "":
+						return faultyapi.Answer(req, http.StatusBadGateway, "no answer yet")
+					case refusals < 7:
+						return faultyapi.Answer(req, http.StatusForbidden,
+							`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no`+why+`"}`)
+					}
+					return nil
+				})
+				require.NoError(t, call(openStore(t, cfg, "young", "x")), why)
+				require.GreaterOrEqual(t, refusals, 7)
+			}
+		})
+	}
+}
+
 func testRetryAfter(t *testing.T, s *server) {
 	s.run(t, "busy")
 	cfg, seen := faultyapi.Wrap(s.cfg)

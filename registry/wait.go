@@ -25,7 +25,7 @@ func (s *Store) Get(ctx context.Context, key string) (string, error) {
 func (s *Store) wait(ctx context.Context, key string) (string, error) {
 	leave := s.feed.enter(ctx)
 	defer leave()
-	last := errors.New("nothing seen yet")
+	last := fmt.Errorf("%s: nothing seen yet", s)
 	for {
 		now, changed := s.feed.now()
 		if now != nil {

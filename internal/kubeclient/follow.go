@@ -46,7 +46,8 @@ type Level[T any] struct {
 //
 // It lists, then watches, and lists again whenever the stream ends, is closed, or is too old (410). Errors are retried
 // with back-off. Where the role forbids the watch it polls with back-off instead, logs that once, and asks for the
-// watch again every minute.
+// watch again every minute. A refusal that may pass (see [Refusals]) is an error like any other until then: neither a
+// reason to poll, nor one that answers to IsForbidden.
 func Follow[T any](ctx context.Context, c *Client, q Query, on func(Level[T])) {
 	f := &follower[T]{client: c, query: q, on: on}
 	var retry Backoff
@@ -82,6 +83,7 @@ type follower[T any] struct {
 	on      func(Level[T])
 	items   map[string]item[T]
 	told    string
+	access  access
 	polling time.Time // until when; zero: never yet
 }
 
@@ -104,6 +106,9 @@ type meta struct {
 // session is one list and the watch after it. changed tells whether the caller learned something.
 func (f *follower[T]) session(ctx context.Context) (changed bool, err error) {
 	version, err := f.list(ctx)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
 	if err != nil {
 		f.told = ""
 		f.on(Level[T]{Err: err})
@@ -114,7 +119,8 @@ func (f *follower[T]) session(ctx context.Context) (changed bool, err error) {
 		return changed, nil
 	}
 	stream, err := f.client.watch(ctx, f.query, version)
-	if apierrors.IsForbidden(err) {
+	mayPass := f.access.watched(err)
+	if apierrors.IsForbidden(err) && !mayPass {
 		f.startPolling(ctx, err)
 		return changed, nil
 	}
@@ -123,8 +129,12 @@ func (f *follower[T]) session(ctx context.Context) (changed bool, err error) {
 	}
 	defer stream.Close()
 	more, err := f.read(stream)
+	f.access.troubled(errStreamEnded)
 	return changed || more, err
 }
+
+// errStreamEnded stands for a server that may have ended, though streams also end when it is well.
+var errStreamEnded = errors.New("the stream ended")
 
 // list replaces the items by what the server has. A role that may only get still works for a single name.
 func (f *follower[T]) list(ctx context.Context) (version string, err error) {
@@ -133,9 +143,16 @@ func (f *follower[T]) list(ctx context.Context) (version string, err error) {
 		Items []json.RawMessage `json:"items"`
 	}
 	err = f.client.list(ctx, f.query, &page)
+	mayPass := f.access.listed(err)
 	if apierrors.IsForbidden(err) && f.query.Name != "" {
-		f.startPolling(ctx, err)
+		if !mayPass {
+			f.startPolling(ctx, err)
+		}
 		page.Items, err = f.get(ctx)
+		mayPass = f.access.got(err) || mayPass
+	}
+	if apierrors.IsForbidden(err) && mayPass {
+		err = &unsettled{err}
 	}
 	if err != nil {
 		return "", err

@@ -221,38 +221,22 @@ type waiter struct {
 	done  chan struct{}
 }
 
-func (s *scene) waiter(ctx context.Context, store *registry.Store, key string, passes ...error) *waiter {
+func (s *scene) waiter(ctx context.Context, store *registry.Store, key string) *waiter {
 	w := &waiter{done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
-		w.err = again(ctx, passes, func() (err error) {
-			w.value, err = store.Get(ctx, key)
-			return err
-		})
+		w.value, w.err = store.Get(ctx, key)
 	}()
 	return w
 }
 
-// again asks again, after a moment, for as long as the error is one that may pass.
-func again(ctx context.Context, passes []error, call func() error) error {
-	for {
-		err := call()
-		if !isOneOf(err, passes) {
-			return err
-		}
-		if ended := pause(ctx, 100*time.Millisecond); ended != nil {
-			return err
-		}
-	}
-}
-
 // waiters start to wait and have seen that the key is not there.
-func (s *scene) waiters(t *testing.T, n int, key string, passes ...error) []*waiter {
+func (s *scene) waiters(t *testing.T, n int, key string) []*waiter {
 	t.Helper()
 	all := make([]*waiter, n)
 	watches := s.fleet.Watches()
 	for i := range all {
-		all[i] = s.waiter(s.ctx, s.store(t, fmt.Sprintf("waiter-%d", i)), key, passes...)
+		all[i] = s.waiter(s.ctx, s.store(t, fmt.Sprintf("waiter-%d", i)), key)
 	}
 	s.until(t, "all watch", func() bool { return s.fleet.Watches() >= watches+n })
 	return all
