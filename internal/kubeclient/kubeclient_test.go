@@ -77,8 +77,8 @@ func TestTurnsGrowWithWhatATryCosts(t *testing.T) {
 				require.NoError(t, b.WaitTurn(t.Context(), took))
 				longest = max(longest, time.Since(before))
 			}
-			require.LessOrEqual(t, longest, min(8*max(took, time.Millisecond), maxDelay))
-			require.Greater(t, longest, min(4*max(took, time.Millisecond), maxDelay/2))
+			require.LessOrEqual(t, longest, min(8*max(took, time.Millisecond), 250*time.Millisecond))
+			require.Greater(t, longest, min(4*max(took, time.Millisecond), 125*time.Millisecond))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -13,6 +13,7 @@ import (
 const (
 	firstDelay = 20 * time.Millisecond
 	maxDelay   = 3 * time.Second
+	maxTurn    = 250 * time.Millisecond
 )
 
 // Backoff waits between tries: twice as long each time, jittered over the whole span so that pods which started
@@ -39,10 +40,10 @@ func (b *Backoff) Wait(ctx context.Context, err error) error {
 const maxMeetings = 3
 
 // WaitTurn waits before the try that follows a conflict, somewhere in a window that starts with how long the lost try
-// took and doubles three times. So writers that meet spread over about as long as the server needs for all of them,
-// whether it answers in a millisecond or, under load, in a second.
+// took and doubles three times. So writers that meet spread over about as long as the server needs for all of them. It
+// never waits longer than a quarter of a second: the server is well, and whoever stays away lets newcomers go first.
 func (b *Backoff) WaitTurn(ctx context.Context, took time.Duration) error {
-	window := min(max(took, time.Millisecond)<<b.meetings, maxDelay)
+	window := min(max(took, time.Millisecond)<<b.meetings, maxTurn)
 	b.meetings = min(b.meetings+1, maxMeetings)
 	return sleep(ctx, rand.N(window))
 }
