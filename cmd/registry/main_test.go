@@ -52,6 +52,8 @@ func TestSidecar(t *testing.T) {
 		"a sidecar that folds":                                 testFolds,
 		"R5 a command that fails is the run's failure":         testExec,
 		"an incarnation of the past is refused":                testStale,
+		"what gets lost is published again":                    testKeeps,
+		"what was withdrawn is not published again":            testWithdrawnStaysAway,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"time"
@@ -54,10 +55,64 @@ func (p publisher) publishWhile(ctx context.Context, address string) error {
 	if err == nil {
 		klog.FromContext(ctx).Info("published", "key", p.key, "url", address)
 		p.metrics.add("tandem_registry_published", 1)
-		p.hold(ctx, address)
+		p.holdAndKeep(ctx, address)
 		p.metrics.add("tandem_registry_published", -1)
 	}
 	return errors.Join(ignoreEnd(ctx, err), p.withdraw(ctx, address))
+}
+
+// holdAndKeep holds, and meanwhile publishes again what gets lost. Whoever withdraws next writes alone.
+func (p publisher) holdAndKeep(ctx context.Context, address string) {
+	ctx, cancel := context.WithCancel(ctx)
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		p.keep(ctx, address)
+	}()
+	p.hold(ctx, address)
+	cancel()
+	<-kept
+}
+
+// A loss is believed when it has lasted a moment: a watch lags, and what is in a shard is not folded yet. The moment is
+// drawn from between half and all of lossAfter, so that those who lost the same ConfigMap come one by one; it doubles, up
+// to lossAtMost, for as long as the loss stays, whatever the reason.
+const (
+	lossAfter  = time.Second
+	lossAtMost = 30 * time.Second
+)
+
+// keep writes address again whenever the run's ConfigMap has lost it: it was deleted and made again, or somebody removed
+// the key. Nothing is written into a run that is being removed. It returns when ctx ends.
+func (p publisher) keep(ctx context.Context, address string) {
+	for longest := lossAfter; ; longest = min(2*longest, lossAtMost) {
+		began, moment := time.Now(), longest/2+rand.N(longest/2)
+		if p.awaitLoss(ctx, address, moment) != nil {
+			return
+		}
+		if time.Since(began) > moment+lossAfter { // it was there in the meantime
+			longest = lossAfter
+		}
+		p.restore(ctx, address, longest == lossAfter)
+	}
+}
+
+func (p publisher) awaitLoss(ctx context.Context, address string, lasting time.Duration) error {
+	if p.member {
+		return p.store.AwaitLoss(ctx, p.key, address, lasting)
+	}
+	return p.store.AwaitLoss(ctx, p.key, "", lasting)
+}
+
+func (p publisher) restore(ctx context.Context, address string, isNew bool) {
+	err := p.write(ctx, address)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		klog.FromContext(ctx).Error(err, "cannot publish again yet", "key", p.key)
+	case isNew:
+		klog.FromContext(ctx).Info("published again, because it was not there any more", "key", p.key, "url", address)
+	}
 }
 
 // rereadEvery is how often a file is read again.
