@@ -30,6 +30,8 @@ type Folder struct {
 	dirty     chan struct{}   // holds one token when something is new
 	said      []string        // keys about which it has complained
 	gone      map[string]bool // guarded by mu: publishers whose pod is gone
+	reading   trouble
+	writing   trouble
 }
 
 // NewFolder makes the folder of cfg.Shards shards. It sends no request.
@@ -43,6 +45,8 @@ func NewFolder(cfg Config, restConfig *rest.Config) (*Folder, error) {
 	}
 	return &Folder{
 		store: store, shards: make([]*configMap, cfg.Shards), dirty: make(chan struct{}, 1), lookAgain: lookAgain,
+		reading: trouble{fails: "cannot read", works: "reads everything again"},
+		writing: trouble{fails: "cannot fold yet", works: "folds again"},
 	}, nil
 }
 
@@ -66,8 +70,8 @@ func (f *Folder) follow(ctx context.Context, name string, saw func(*configMap)) 
 	return func() error {
 		query := kubeclient.Query{Resource: kubeclient.ConfigMaps, Name: name}
 		kubeclient.Follow(ctx, f.store.client, query, func(level kubeclient.Level[configMap]) {
+			f.reading.note(ctx, name, f.store.translate("watch", name, level.Err))
 			if level.Err != nil {
-				klog.FromContext(ctx).Error(f.store.translate("watch", name, level.Err), "cannot read")
 				return
 			}
 			f.mu.Lock()
@@ -116,6 +120,7 @@ func (f *Folder) foldWhile(ctx context.Context) error {
 		err := f.once(ctx)
 		switch {
 		case err == nil:
+			f.writing.note(ctx, f.store.Name(), nil)
 			retry.Reset()
 			continue
 		case ctx.Err() != nil:
@@ -123,7 +128,7 @@ func (f *Folder) foldWhile(ctx context.Context) error {
 		case errors.Is(err, ErrConflict):
 			f.reread(ctx) // somebody else wrote to the run's ConfigMap
 		default:
-			klog.FromContext(ctx).Error(err, "cannot fold yet")
+			f.writing.note(ctx, f.store.Name(), err)
 			_ = retry.Wait(ctx, err) // ends with ctx; so does the loop
 		}
 		f.wake()
