@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	if o.kubeconfig == "" {
-		cluster, err := localcluster.Start(ctx, o.bin, "bench", stderr, "--fsync")
+		cluster, err := localcluster.StartNew(ctx, o.bin, "bench", stderr, "--fsync")
 		if err != nil {
 			return err
 		}

@@ -48,6 +48,15 @@ func Start(ctx context.Context, bin, name string, out io.Writer, flags ...string
 	return c, nil
 }
 
+// StartNew is Start for who needs the cluster for themselves: it refuses one that is up already, whoever started it.
+func StartNew(ctx context.Context, bin, name string, out io.Writer, flags ...string) (*Cluster, error) {
+	c := &Cluster{program: filepath.Join(bin, "tandem-local"), name: name, out: io.Discard}
+	if _, err := c.run(ctx, "status"); err == nil {
+		return nil, fmt.Errorf("cluster %s is up already, and may be somebody else's: wait until it is gone, or remove it with tandem-local down --name=%s", name, name)
+	}
+	return Start(ctx, bin, name, out, flags...)
+}
+
 func (c *Cluster) setUp(ctx context.Context, bin string) error {
 	assets, err := c.run(ctx, "assets")
 	if err != nil {
