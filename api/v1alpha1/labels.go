@@ -58,9 +58,11 @@ const PublishDir = "/run/tandem/publish"
 // Ports that tandem and Ray take in a pod besides those of the Run file.
 const (
 	RegistryPort    int32 = 9440  // the registry sidecar, on loopback
+	PeerwatchPort   int32 = 9441  // the peerwatch sidecar of heads, on loopback
 	MetricsPort     int32 = 8080  // Ray's Prometheus metrics; KubeRay's default, used by both backends
 	RayAgentPort    int32 = 52365 // Ray's dashboard agent, which the probes ask
 	RegistryAddr          = "127.0.0.1:9440"
+	PeerwatchAddr         = "127.0.0.1:9441"
 	RegistryURL           = "http://" + RegistryAddr
 	PortNameGCS           = "gcs-server"
 	PortNameDash          = "dashboard"

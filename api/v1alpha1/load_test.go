@@ -197,7 +197,11 @@ func TestAMistakeIsReportedWithItsLineAndAWayOut(t *testing.T) {
 		},
 		{
 			"an unknown reaction", "  image: trainer:1", "  image: trainer:1\n  failure: {onPeerFailure: restart}",
-			`line 7: spec.failure.onPeerFailure: Unsupported value: "restart": supported values: "cascade"`,
+			`line 7: spec.failure.onPeerFailure: Unsupported value: "restart": supported values: "cascade", "signal", "ignore"`,
+		},
+		{
+			"a reaction that a JobSet does not know", "  image: trainer:1", "  image: trainer:1\n  failure: {onPeerFailure: signal}",
+			`line 7: spec.failure.onPeerFailure: Invalid value: "signal": a JobSet fails as a whole: leave it at cascade, or set backend: raycluster`,
 		},
 		{
 			"a negative grace", "  image: trainer:1", "  image: trainer:1\n  failure: {startupGrace: -1m}",
@@ -230,6 +234,10 @@ func TestAMistakeIsReportedWithItsLineAndAWayOut(t *testing.T) {
 		{
 			"the registry's port", "    head: {}", "    head: {ports: {http: 9440}}",
 			"line 9: spec.clusters[0].head.ports[http]: Invalid value: 9440: used by the registry sidecar in the same pod",
+		},
+		{
+			"peerwatch's port", "    head: {}", "    head: {ports: {http: 9441}}",
+			"line 9: spec.clusters[0].head.ports[http]: Invalid value: 9441: used by the peerwatch sidecar in the same pod",
 		},
 		{
 			"a variable that is tandem's", "    head: {}", "    head: {env: [{name: POD_IP, value: x}]}",

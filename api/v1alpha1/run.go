@@ -73,7 +73,8 @@ const (
 
 // Failure says what happens when a part of the run fails.
 type Failure struct {
-	// OnPeerFailure is "cascade": every cluster is taken down when one fails. There is no other value in this release.
+	// OnPeerFailure is what happens when a cluster fails: cascade (default) takes every cluster down, signal only reports the error to
+	// the registry, ignore does nothing. The driver's end ends the run in any case. A JobSet knows cascade only.
 	OnPeerFailure OnPeerFailure `json:"onPeerFailure,omitempty"`
 	// StartupGrace bounds every wait at start; a peer that has not appeared within it counts as failed. Default 20m.
 	StartupGrace metav1.Duration `json:"startupGrace,omitempty"`
@@ -84,8 +85,12 @@ type Failure struct {
 // OnPeerFailure is a reaction to the failure of a peer.
 type OnPeerFailure string
 
-// PeerFailureCascade takes down every cluster of the run.
-const PeerFailureCascade OnPeerFailure = "cascade"
+// The reactions to the failure of a peer. They are what peerwatch's --policy is called.
+const (
+	PeerFailureCascade OnPeerFailure = "cascade"
+	PeerFailureSignal  OnPeerFailure = "signal"
+	PeerFailureIgnore  OnPeerFailure = "ignore"
+)
 
 // Cluster is one Ray cluster of the run.
 type Cluster struct {

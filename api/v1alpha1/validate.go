@@ -40,11 +40,20 @@ func (r *Run) validateHeader() field.ErrorList {
 // validateChoices checks the fields with a closed set of values.
 func (s *Spec) validateChoices(path *field.Path) field.ErrorList {
 	errs := oneOf(path.Child("backend"), s.Backend, BackendJobSet, BackendRayCluster)
-	errs = append(errs, oneOf(path.Child("failure", "onPeerFailure"), s.Failure.OnPeerFailure, PeerFailureCascade)...)
+	errs = append(errs, s.validateReaction(path.Child("failure", "onPeerFailure"))...)
 	if s.ImagePullPolicy != "" {
 		errs = append(errs, oneOf(path.Child("imagePullPolicy"), s.ImagePullPolicy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)...)
 	}
 	return append(errs, s.Scheduling.validate(path.Child("scheduling"))...)
+}
+
+func (s *Spec) validateReaction(path *field.Path) field.ErrorList {
+	reaction := s.Failure.OnPeerFailure
+	errs := oneOf(path, reaction, PeerFailureCascade, PeerFailureSignal, PeerFailureIgnore)
+	if len(errs) == 0 && reaction != PeerFailureCascade && s.Backend == BackendJobSet {
+		errs = append(errs, field.Invalid(path, reaction, "a JobSet fails as a whole: leave it at cascade, or set backend: raycluster"))
+	}
+	return errs
 }
 
 func (s *Scheduling) validate(path *field.Path) field.ErrorList {

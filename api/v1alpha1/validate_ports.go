@@ -20,6 +20,7 @@ func newPortSet() portSet {
 
 func (c *Cluster) validateHeadPorts(path *field.Path) field.ErrorList {
 	set, ports := newPortSet(), path.Child("ports")
+	set[PeerwatchPort] = "the peerwatch sidecar"
 	errs := set.add(ports.Child("gcs"), c.Ports.GCS)
 	errs = append(errs, set.add(ports.Child("dashboard"), c.Ports.Dashboard)...)
 	errs = append(errs, set.add(ports.Child("client"), c.Ports.Client)...)

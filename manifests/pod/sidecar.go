@@ -84,7 +84,9 @@ func (g Group) peerwatchSidecar() *corev1ac.ContainerApplyConfiguration {
 	args = append(args,
 		"--driver", "job/"+v1alpha1.DriverJobName(run),
 		"--startup-grace", failure.StartupGrace.Duration.String(),
-		"--unready-grace", failure.UnreadyGrace.Duration.String())
+		"--unready-grace", failure.UnreadyGrace.Duration.String(),
+		"--policy", string(failure.OnPeerFailure),
+		"--listen", v1alpha1.PeerwatchAddr)
 	return g.sidecar(PeerwatchContainer, "/peerwatch").WithArgs(args...)
 }
 
