@@ -87,6 +87,7 @@ verify: ## Vet, staticcheck, gofumpt, go mod tidy, generated files
 update: ## Write the generated files again: the reference of the command line, golden files
 	go generate ./...
 	go test ./manifests -update
+	go test ./peerwatch -run TestThePage -update
 
 .PHONY: vulncheck
 vulncheck: ## Look the dependencies up in Go's vulnerability database (needs the internet)

@@ -50,186 +50,190 @@ func neverSeen(c *Cluster) {
 	*c = Cluster{Name: c.Name, Self: c.Self, Since: start}
 }
 
-// TestDecide is the specification. Each row changes a healthy run in one way.
+// decision is one row of the specification: a healthy run that is changed in one way. docs/peerwatch.md shows them all.
+type decision struct {
+	name   string
+	change func(*Observation)
+	after  time.Duration
+	want   Kind
+	reason string
+	again  time.Duration // after start; 0: only when something changes
+}
+
+var decisions = []decision{
+	{"a healthy run", func(*Observation) {}, late, Wait, "", 0},
+
+	// A peer that comes and goes.
+	{"a peer that has not appeared is waited for", func(o *Observation) { neverSeen(gym(o)) }, early, Wait, "", 20 * time.Minute},
+	{"a peer that does not appear within the startup grace", func(o *Observation) { neverSeen(gym(o)) }, late, Fail, "RayCluster gym has not appeared within 20m0s", 0},
+	{"a peer that has gone", func(o *Observation) { absent(gym(o)) }, early, Fail, "RayCluster gym is gone", 0},
+	{"a peer that is being deleted", func(o *Observation) { gym(o).Deleting = true }, early, Fail, "RayCluster gym is being deleted", 0},
+	{"a peer that was deleted and made again", func(o *Observation) { gym(o).UID = "gym-2" }, early, Fail, "RayCluster gym was replaced (UID gym-2, was gym-1)", 0},
+
+	// Its head.
+	{"P1 a head container that restarted", func(o *Observation) {
+		gym(o).Heads[0].Containers[0] = Container{Name: "ray-head", Restarts: 1, Exit: &Exit{137, "OOMKilled"}}
+	}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted (exit code 137, OOMKilled)`, 0},
+	{"a head container that ended well and restarted has lost its cluster as well", func(o *Observation) {
+		gym(o).Heads[0].Containers[0] = Container{Name: "ray-head", Restarts: 1, Exit: &Exit{0, "Completed"}}
+	}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted (exit code 0, Completed)`, 0},
+	{"a head container that ended with a failure", func(o *Observation) {
+		gym(o).Heads[0].Containers[0].Exit = &Exit{1, "Error"}
+	}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym terminated (exit code 1, Error)`, 0},
+	{"a head container that ended well", func(o *Observation) {
+		gym(o).Heads[0].Containers[0].Exit = &Exit{0, "Completed"}
+	}, early, Wait, "", 0},
+	{"a sidecar that restarted says nothing about Ray", func(o *Observation) {
+		gym(o).Heads[0].Containers[1] = Container{Name: "registry", Restarts: 3, Exit: &Exit{1, "Error"}}
+	}, early, Wait, "", 0},
+	{"an evicted head", func(o *Observation) {
+		gym(o).Heads[0].Failed, gym(o).Heads[0].Message = true, "Evicted: the node was low on memory"
+	}, early, Fail, "head pod gym-head of RayCluster gym failed: Evicted: the node was low on memory", 0},
+	{"a head pod that was replaced", func(o *Observation) { gym(o).Heads[0].UID = "gym-head-2" }, early, Fail, "head pod of RayCluster gym was replaced by gym-head", 0},
+	{"a head pod that is being deleted", func(o *Observation) { gym(o).Heads[0].Deleting = true }, early, Fail, "head pod gym-head of RayCluster gym is being deleted", 0},
+	{"a head pod that has gone", func(o *Observation) { gym(o).Heads = nil }, early, Fail, "head pod of RayCluster gym is gone", 0},
+	{"a head pod that an earlier cluster of that name left behind", func(o *Observation) {
+		gym(o).Heads = append(gym(o).Heads, Pod{Name: "old", UID: "old", Owner: "gym-0", Deleting: true})
+	}, early, Wait, "", 0},
+	{"a head that is not there yet", func(o *Observation) {
+		gym(o).Heads, gym(o).FirstHead, gym(o).WasReady = nil, "", false
+	}, late, Wait, "", 0},
+
+	// Its workers.
+	{"a worker container that restarted", func(o *Observation) {
+		gym(o).Workers[0].Containers[0] = Container{Name: "ray-worker", Restarts: 1, Exit: &Exit{137, "OOMKilled"}}
+	}, early, Fail, `container "ray-worker" of worker pod gym-worker of RayCluster gym restarted (exit code 137, OOMKilled)`, 0},
+	{"a worker of its own cluster that restarted", func(o *Observation) {
+		rl(o).Workers[0].Containers[0].Restarts = 1
+	}, early, Fail, `container "ray-worker" of worker pod rl-worker of RayCluster rl restarted`, 0},
+	{"a sidecar of a worker that restarted", func(o *Observation) { gym(o).Workers[0].Containers[1].Restarts = 1 }, early, Wait, "", 0},
+	{"an evicted worker", func(o *Observation) {
+		gym(o).Workers[0].Failed, gym(o).Workers[0].Message = true, "Evicted: the node was low on memory"
+	}, early, Fail, "worker pod gym-worker of RayCluster gym failed: Evicted: the node was low on memory", 0},
+	{"a worker that is being deleted", func(o *Observation) { gym(o).Workers[0].Deleting = true }, early, Fail, "worker pod gym-worker of RayCluster gym is being deleted", 0},
+	{"a worker that an earlier cluster of that name left behind", func(o *Observation) {
+		gym(o).Workers = append(gym(o).Workers, Pod{Name: "old", UID: "old", Owner: "gym-0", Deleting: true})
+	}, early, Wait, "", 0},
+	{"workers that are not there yet", func(o *Observation) { gym(o).Workers = nil }, late, Wait, "", 0},
+	{"a worker of its own cluster that goes with it", func(o *Observation) {
+		rl(o).Deleting, rl(o).Workers[0].Deleting = true, true
+	}, early, Wait, "", 0},
+	{"a head that failed explains the worker that did", func(o *Observation) {
+		gym(o).Workers[0].Containers[0].Restarts = 1
+		gym(o).Heads[0].Containers[0].Restarts = 1
+	}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted`, 0},
+	{"a worker whose cluster cannot be seen is no evidence", func(o *Observation) {
+		gym(o).Blind, gym(o).Workers[0].Deleting = "503", true
+	}, early, Blind, "cannot see RayCluster gym: 503", 0},
+
+	// Its readiness.
+	{"a head that has never been ready is not unready", func(o *Observation) {
+		gym(o).WasReady = false
+	}, late, Wait, "", 0},
+	{"a head that was ready may be unready for a while", func(o *Observation) {
+		gym(o).UnreadySince = start.Add(early - time.Minute)
+	}, early, Wait, "", early + time.Minute},
+	{"a head that stays unready", func(o *Observation) {
+		gym(o).UnreadySince, gym(o).UnreadyReason = start.Add(early-2*time.Minute), "ContainersNotReady: ray-head"
+	}, early, Fail, "head of RayCluster gym has been unready for 2m0s: ContainersNotReady: ray-head", 0},
+	{"of two graces the one that ends first is waited for", func(o *Observation) {
+		rl(o).UnreadySince, gym(o).UnreadySince = start.Add(early-time.Second), start.Add(early-time.Minute)
+	}, early, Wait, "", early + time.Minute},
+
+	// Its own cluster.
+	{"its own head container that restarted", func(o *Observation) {
+		rl(o).Heads[0].Containers[0].Restarts = 1
+	}, early, Fail, `container "ray-head" of head pod rl-head of RayCluster rl restarted`, 0},
+	{"its own head pod that was replaced", func(o *Observation) {
+		rl(o).Heads = append(rl(o).Heads, Pod{Name: "rl-head-b", UID: "rl-head-2", Owner: "rl-1"})
+	}, early, Fail, "head pod of RayCluster rl was replaced by rl-head-b", 0},
+	{"its own head pod that is being deleted is for the peers to judge", func(o *Observation) {
+		rl(o).Heads[0].Deleting = true
+		rl(o).Heads[0].Containers[0].Exit = &Exit{143, "Error"}
+	}, early, Wait, "", 0},
+	{"its own cluster that is being deleted is for the peers to judge", func(o *Observation) {
+		rl(o).Deleting = true
+		rl(o).Heads[0].Containers[0].Exit = &Exit{143, "Error"}
+		rl(o).UnreadySince = start
+	}, late, Wait, "", 0},
+	{"its own cluster that has gone", func(o *Observation) { absent(rl(o)) }, early, Wait, "", 0},
+
+	// The driver.
+	{"a driver that completed", func(o *Observation) { o.Driver.Condition = Complete }, early, Succeed, "driver Job driver is complete", 0},
+	{"a driver that failed", func(o *Observation) {
+		o.Driver.Condition, o.Driver.Message = Failed, "BackoffLimitExceeded: Job has reached the specified backoff limit"
+	}, early, Fail, "driver Job driver failed: BackoffLimitExceeded: Job has reached the specified backoff limit", 0},
+	{"a driver that was deleted", func(o *Observation) { o.Driver.Present = false }, early, Fail, "driver Job driver was deleted before it finished", 0},
+	{"a driver that is not there yet", func(o *Observation) { o.Driver = Driver{Name: "driver"} }, late, Wait, "", 0},
+	{"a run without a driver", func(o *Observation) { o.Driver = Driver{} }, late, Wait, "", 0},
+
+	// What comes first.
+	{"a peer that goes after the driver completed is a success", func(o *Observation) {
+		o.Driver.Condition = Complete
+		absent(gym(o))
+	}, early, Succeed, "driver Job driver is complete", 0},
+	{"a driver that completed and was cleaned up is a success still", func(o *Observation) {
+		o.Driver.Condition, o.Driver.Present = Complete, false
+	}, early, Succeed, "driver Job driver is complete", 0},
+	{"a reported error", func(o *Observation) { o.Registry.Error = "CUDA out of memory" }, early, Fail, "CUDA out of memory", 0},
+	{"a reported error stays the reason when peers go", func(o *Observation) {
+		o.Registry.Error = "CUDA out of memory"
+		absent(gym(o))
+	}, early, Fail, "CUDA out of memory", 0},
+	{"a head that failed explains the driver that failed", func(o *Observation) {
+		o.Driver.Condition = Failed
+		gym(o).Heads[0].Containers[0] = Container{Name: "ray-head", Restarts: 1, Exit: &Exit{137, "Error"}}
+	}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted (exit code 137, Error)`, 0},
+
+	// A suspension.
+	{"P5 a suspended peer is waited for", func(o *Observation) {
+		gym(o).Suspended = true
+		gym(o).Heads, gym(o).Workers, gym(o).FirstHead = nil, nil, ""
+	}, late, Wait, "RayCluster gym is suspended", 0},
+	{"P5 the pods of a suspended peer go, and are no evidence", func(o *Observation) {
+		gym(o).Suspended, gym(o).Heads[0].Deleting, gym(o).Workers[0].Deleting = true, true, true
+		gym(o).UnreadySince = start
+	}, late, Wait, "RayCluster gym is suspended", 0},
+	{"a suspended peer that is deleted is gone", func(o *Observation) {
+		gym(o).Suspended = true
+		absent(gym(o))
+	}, early, Fail, "RayCluster gym is gone", 0},
+	{"a peer beside a suspended one is judged", func(o *Observation) {
+		rl(o).Suspended, gym(o).Heads[0].Containers[0].Restarts = true, 1
+	}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted`, 0},
+
+	// A removal.
+	{"a run that is removed is left to whoever removes it", func(o *Observation) { o.Registry.Removing = true }, early, Wait, "the run is being removed", 0},
+	{"a peer that goes because the run is removed", func(o *Observation) {
+		o.Registry.Removing = true
+		absent(gym(o))
+	}, late, Wait, "the run is being removed", 0},
+	{"a driver that goes because the run is removed", func(o *Observation) {
+		o.Registry.Removing, o.Driver.Present = true, false
+	}, late, Wait, "the run is being removed", 0},
+
+	// An API server that does not tell.
+	{"P2 a peer that cannot be seen is no evidence", func(o *Observation) {
+		gym(o).Blind, gym(o).PodsBlind = "503", "503"
+	}, late, Blind, "cannot see RayCluster gym: 503; pods of gym: 503", 0},
+	{"P2 a peer that was never seen because nothing can be", func(o *Observation) {
+		neverSeen(gym(o))
+		gym(o).Blind = "403"
+	}, late, Blind, "cannot see RayCluster gym: 403", 0},
+	{"unreadiness before the blindness is no evidence", func(o *Observation) {
+		gym(o).UnreadySince = start
+		gym(o).Blind = "timeout"
+	}, late, Blind, "cannot see RayCluster gym: timeout", 0},
+	{"a driver that cannot be seen", func(o *Observation) { o.Driver.Blind = "401" }, late, Blind, "cannot see driver Job driver: 401", 0},
+	{"a registry that cannot be seen", func(o *Observation) { o.Registry.Blind = "429" }, late, Blind, "cannot see the registry: 429", 0},
+	{"what can be seen counts", func(o *Observation) {
+		rl(o).Blind = "503"
+		absent(gym(o))
+	}, early, Fail, "RayCluster gym is gone", 0},
+}
+
 func TestDecide(t *testing.T) {
-	for _, tc := range []struct {
-		name   string
-		change func(*Observation)
-		after  time.Duration
-		want   Kind
-		reason string
-		again  time.Duration // after start; 0: only when something changes
-	}{
-		{"a healthy run", func(*Observation) {}, late, Wait, "", 0},
-
-		// A peer that comes and goes.
-		{"a peer that has not appeared is waited for", func(o *Observation) { neverSeen(gym(o)) }, early, Wait, "", 20 * time.Minute},
-		{"a peer that does not appear within the startup grace", func(o *Observation) { neverSeen(gym(o)) }, late, Fail, "RayCluster gym has not appeared within 20m0s", 0},
-		{"a peer that has gone", func(o *Observation) { absent(gym(o)) }, early, Fail, "RayCluster gym is gone", 0},
-		{"a peer that is being deleted", func(o *Observation) { gym(o).Deleting = true }, early, Fail, "RayCluster gym is being deleted", 0},
-		{"a peer that was deleted and made again", func(o *Observation) { gym(o).UID = "gym-2" }, early, Fail, "RayCluster gym was replaced (UID gym-2, was gym-1)", 0},
-
-		// Its head.
-		{"a head container that restarted", func(o *Observation) {
-			gym(o).Heads[0].Containers[0] = Container{Name: "ray-head", Restarts: 1, Exit: &Exit{137, "OOMKilled"}}
-		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted (exit code 137, OOMKilled)`, 0},
-		{"a head container that ended well and restarted has lost its cluster as well", func(o *Observation) {
-			gym(o).Heads[0].Containers[0] = Container{Name: "ray-head", Restarts: 1, Exit: &Exit{0, "Completed"}}
-		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted (exit code 0, Completed)`, 0},
-		{"a head container that ended with a failure", func(o *Observation) {
-			gym(o).Heads[0].Containers[0].Exit = &Exit{1, "Error"}
-		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym terminated (exit code 1, Error)`, 0},
-		{"a head container that ended well", func(o *Observation) {
-			gym(o).Heads[0].Containers[0].Exit = &Exit{0, "Completed"}
-		}, early, Wait, "", 0},
-		{"a sidecar that restarted says nothing about Ray", func(o *Observation) {
-			gym(o).Heads[0].Containers[1] = Container{Name: "registry", Restarts: 3, Exit: &Exit{1, "Error"}}
-		}, early, Wait, "", 0},
-		{"an evicted head", func(o *Observation) {
-			gym(o).Heads[0].Failed, gym(o).Heads[0].Message = true, "Evicted: the node was low on memory"
-		}, early, Fail, "head pod gym-head of RayCluster gym failed: Evicted: the node was low on memory", 0},
-		{"a head pod that was replaced", func(o *Observation) { gym(o).Heads[0].UID = "gym-head-2" }, early, Fail, "head pod of RayCluster gym was replaced by gym-head", 0},
-		{"a head pod that is being deleted", func(o *Observation) { gym(o).Heads[0].Deleting = true }, early, Fail, "head pod gym-head of RayCluster gym is being deleted", 0},
-		{"a head pod that has gone", func(o *Observation) { gym(o).Heads = nil }, early, Fail, "head pod of RayCluster gym is gone", 0},
-		{"a head pod that an earlier cluster of that name left behind", func(o *Observation) {
-			gym(o).Heads = append(gym(o).Heads, Pod{Name: "old", UID: "old", Owner: "gym-0", Deleting: true})
-		}, early, Wait, "", 0},
-		{"a head that is not there yet", func(o *Observation) {
-			gym(o).Heads, gym(o).FirstHead, gym(o).WasReady = nil, "", false
-		}, late, Wait, "", 0},
-
-		// Its workers.
-		{"a worker container that restarted", func(o *Observation) {
-			gym(o).Workers[0].Containers[0] = Container{Name: "ray-worker", Restarts: 1, Exit: &Exit{137, "OOMKilled"}}
-		}, early, Fail, `container "ray-worker" of worker pod gym-worker of RayCluster gym restarted (exit code 137, OOMKilled)`, 0},
-		{"a worker of its own cluster that restarted", func(o *Observation) {
-			rl(o).Workers[0].Containers[0].Restarts = 1
-		}, early, Fail, `container "ray-worker" of worker pod rl-worker of RayCluster rl restarted`, 0},
-		{"a sidecar of a worker that restarted", func(o *Observation) { gym(o).Workers[0].Containers[1].Restarts = 1 }, early, Wait, "", 0},
-		{"an evicted worker", func(o *Observation) {
-			gym(o).Workers[0].Failed, gym(o).Workers[0].Message = true, "Evicted: the node was low on memory"
-		}, early, Fail, "worker pod gym-worker of RayCluster gym failed: Evicted: the node was low on memory", 0},
-		{"a worker that is being deleted", func(o *Observation) { gym(o).Workers[0].Deleting = true }, early, Fail, "worker pod gym-worker of RayCluster gym is being deleted", 0},
-		{"a worker that an earlier cluster of that name left behind", func(o *Observation) {
-			gym(o).Workers = append(gym(o).Workers, Pod{Name: "old", UID: "old", Owner: "gym-0", Deleting: true})
-		}, early, Wait, "", 0},
-		{"workers that are not there yet", func(o *Observation) { gym(o).Workers = nil }, late, Wait, "", 0},
-		{"a worker of its own cluster that goes with it", func(o *Observation) {
-			rl(o).Deleting, rl(o).Workers[0].Deleting = true, true
-		}, early, Wait, "", 0},
-		{"a head that failed explains the worker that did", func(o *Observation) {
-			gym(o).Workers[0].Containers[0].Restarts = 1
-			gym(o).Heads[0].Containers[0].Restarts = 1
-		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted`, 0},
-		{"a worker whose cluster cannot be seen is no evidence", func(o *Observation) {
-			gym(o).Blind, gym(o).Workers[0].Deleting = "503", true
-		}, early, Blind, "cannot see RayCluster gym: 503", 0},
-
-		// Its readiness.
-		{"a head that has never been ready is not unready", func(o *Observation) {
-			gym(o).WasReady = false
-		}, late, Wait, "", 0},
-		{"a head that was ready may be unready for a while", func(o *Observation) {
-			gym(o).UnreadySince = start.Add(early - time.Minute)
-		}, early, Wait, "", early + time.Minute},
-		{"a head that stays unready", func(o *Observation) {
-			gym(o).UnreadySince, gym(o).UnreadyReason = start.Add(early-2*time.Minute), "ContainersNotReady: ray-head"
-		}, early, Fail, "head of RayCluster gym has been unready for 2m0s: ContainersNotReady: ray-head", 0},
-		{"of two graces the one that ends first is waited for", func(o *Observation) {
-			rl(o).UnreadySince, gym(o).UnreadySince = start.Add(early-time.Second), start.Add(early-time.Minute)
-		}, early, Wait, "", early + time.Minute},
-
-		// Its own cluster.
-		{"its own head container that restarted", func(o *Observation) {
-			rl(o).Heads[0].Containers[0].Restarts = 1
-		}, early, Fail, `container "ray-head" of head pod rl-head of RayCluster rl restarted`, 0},
-		{"its own head pod that was replaced", func(o *Observation) {
-			rl(o).Heads = append(rl(o).Heads, Pod{Name: "rl-head-b", UID: "rl-head-2", Owner: "rl-1"})
-		}, early, Fail, "head pod of RayCluster rl was replaced by rl-head-b", 0},
-		{"its own head pod that is being deleted is for the peers to judge", func(o *Observation) {
-			rl(o).Heads[0].Deleting = true
-			rl(o).Heads[0].Containers[0].Exit = &Exit{143, "Error"}
-		}, early, Wait, "", 0},
-		{"its own cluster that is being deleted is for the peers to judge", func(o *Observation) {
-			rl(o).Deleting = true
-			rl(o).Heads[0].Containers[0].Exit = &Exit{143, "Error"}
-			rl(o).UnreadySince = start
-		}, late, Wait, "", 0},
-		{"its own cluster that has gone", func(o *Observation) { absent(rl(o)) }, early, Wait, "", 0},
-
-		// The driver.
-		{"a driver that completed", func(o *Observation) { o.Driver.Condition = Complete }, early, Succeed, "driver Job driver is complete", 0},
-		{"a driver that failed", func(o *Observation) {
-			o.Driver.Condition, o.Driver.Message = Failed, "BackoffLimitExceeded: Job has reached the specified backoff limit"
-		}, early, Fail, "driver Job driver failed: BackoffLimitExceeded: Job has reached the specified backoff limit", 0},
-		{"a driver that was deleted", func(o *Observation) { o.Driver.Present = false }, early, Fail, "driver Job driver was deleted before it finished", 0},
-		{"a driver that is not there yet", func(o *Observation) { o.Driver = Driver{Name: "driver"} }, late, Wait, "", 0},
-		{"a run without a driver", func(o *Observation) { o.Driver = Driver{} }, late, Wait, "", 0},
-
-		// What comes first.
-		{"a peer that goes after the driver completed is a success", func(o *Observation) {
-			o.Driver.Condition = Complete
-			absent(gym(o))
-		}, early, Succeed, "driver Job driver is complete", 0},
-		{"a driver that completed and was cleaned up is a success still", func(o *Observation) {
-			o.Driver.Condition, o.Driver.Present = Complete, false
-		}, early, Succeed, "driver Job driver is complete", 0},
-		{"a reported error", func(o *Observation) { o.Registry.Error = "CUDA out of memory" }, early, Fail, "CUDA out of memory", 0},
-		{"a reported error stays the reason when peers go", func(o *Observation) {
-			o.Registry.Error = "CUDA out of memory"
-			absent(gym(o))
-		}, early, Fail, "CUDA out of memory", 0},
-		{"a head that failed explains the driver that failed", func(o *Observation) {
-			o.Driver.Condition = Failed
-			gym(o).Heads[0].Containers[0] = Container{Name: "ray-head", Restarts: 1, Exit: &Exit{137, "Error"}}
-		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted (exit code 137, Error)`, 0},
-
-		// A suspension.
-		{"P5 a suspended peer is waited for", func(o *Observation) {
-			gym(o).Suspended = true
-			gym(o).Heads, gym(o).Workers, gym(o).FirstHead = nil, nil, ""
-		}, late, Wait, "RayCluster gym is suspended", 0},
-		{"P5 the pods of a suspended peer go, and are no evidence", func(o *Observation) {
-			gym(o).Suspended, gym(o).Heads[0].Deleting, gym(o).Workers[0].Deleting = true, true, true
-			gym(o).UnreadySince = start
-		}, late, Wait, "RayCluster gym is suspended", 0},
-		{"a suspended peer that is deleted is gone", func(o *Observation) {
-			gym(o).Suspended = true
-			absent(gym(o))
-		}, early, Fail, "RayCluster gym is gone", 0},
-		{"a peer beside a suspended one is judged", func(o *Observation) {
-			rl(o).Suspended, gym(o).Heads[0].Containers[0].Restarts = true, 1
-		}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym restarted`, 0},
-
-		// A removal.
-		{"a run that is removed is left to whoever removes it", func(o *Observation) { o.Registry.Removing = true }, early, Wait, "the run is being removed", 0},
-		{"a peer that goes because the run is removed", func(o *Observation) {
-			o.Registry.Removing = true
-			absent(gym(o))
-		}, late, Wait, "the run is being removed", 0},
-		{"a driver that goes because the run is removed", func(o *Observation) {
-			o.Registry.Removing, o.Driver.Present = true, false
-		}, late, Wait, "the run is being removed", 0},
-
-		// An API server that does not tell.
-		{"P2 a peer that cannot be seen is no evidence", func(o *Observation) {
-			gym(o).Blind, gym(o).PodsBlind = "503", "503"
-		}, late, Blind, "cannot see RayCluster gym: 503; pods of gym: 503", 0},
-		{"P2 a peer that was never seen because nothing can be", func(o *Observation) {
-			neverSeen(gym(o))
-			gym(o).Blind = "403"
-		}, late, Blind, "cannot see RayCluster gym: 403", 0},
-		{"unreadiness before the blindness is no evidence", func(o *Observation) {
-			gym(o).UnreadySince = start
-			gym(o).Blind = "timeout"
-		}, late, Blind, "cannot see RayCluster gym: timeout", 0},
-		{"a driver that cannot be seen", func(o *Observation) { o.Driver.Blind = "401" }, late, Blind, "cannot see driver Job driver: 401", 0},
-		{"a registry that cannot be seen", func(o *Observation) { o.Registry.Blind = "429" }, late, Blind, "cannot see the registry: 429", 0},
-		{"what can be seen counts", func(o *Observation) {
-			rl(o).Blind = "503"
-			absent(gym(o))
-		}, early, Fail, "RayCluster gym is gone", 0},
-	} {
+	for _, tc := range decisions {
 		t.Run(tc.name, func(t *testing.T) {
 			obs := healthy()
 			tc.change(&obs)
@@ -242,29 +246,33 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDecideByPolicy is the specification of what the policy changes.
+// decisionsByPolicy are what the policy changes.
+var decisionsByPolicy = []struct {
+	name   string
+	policy OnFailure
+	change func(*Observation)
+	want   Action
+}{
+	{"signal reports a failure", FailureSignal, killed, Action{Kind: Signal, Reason: killedReason}},
+	{"signal reports once", FailureSignal, func(o *Observation) { killed(o); o.Registry.Error = killedReason }, Action{Kind: Wait, Reason: "signalled: " + killedReason}},
+	{"signal leaves an error that somebody else reported", FailureSignal, func(o *Observation) { o.Registry.Error = "CUDA" }, Action{Kind: Wait, Reason: "signalled: CUDA"}},
+	{"signal waits for nothing while it is blind", FailureSignal, func(o *Observation) { gym(o).Blind, gym(o).PodsBlind = "503", "503" }, Action{Kind: Blind, Reason: "cannot see RayCluster gym: 503; pods of gym: 503"}},
+	{"ignore ignores a failure", FailureIgnore, killed, Action{Kind: Wait, Reason: "ignored: " + killedReason}},
+	{"ignore ignores an error", FailureIgnore, func(o *Observation) { o.Registry.Error = "CUDA" }, Action{Kind: Wait, Reason: "ignored: CUDA"}},
+	{"ignore that is blind says so", FailureIgnore, func(o *Observation) { killed(o); o.Driver.Blind = "503" }, Action{Kind: Blind, Reason: "cannot see driver Job driver: 503"}},
+	{"a driver that completed ends a run under signal", FailureSignal, func(o *Observation) { o.Driver.Condition = Complete }, Action{Kind: Succeed, Reason: "driver Job driver is complete"}},
+	{"a driver that completed ends a run under ignore", FailureIgnore, func(o *Observation) { killed(o); o.Driver.Condition = Complete }, Action{Kind: Succeed, Reason: "driver Job driver is complete"}},
+	{"a driver that failed ends a run under ignore", FailureIgnore, func(o *Observation) { o.Driver.Condition, o.Driver.Message = Failed, "exit 1" }, Action{Kind: Fail, Reason: "driver Job driver failed: exit 1"}},
+	{"a failure explains the driver that failed under signal", FailureSignal, func(o *Observation) { killed(o); o.Driver.Condition = Failed }, Action{Kind: Fail, Reason: killedReason}},
+	{"a dry run decides as cascade does", FailureDryRun, killed, Action{Kind: Fail, Reason: killedReason}},
+}
+
+const killedReason = `container "ray-head" of head pod gym-head of RayCluster gym restarted`
+
+func killed(o *Observation) { gym(o).Heads[0].Containers[0].Restarts = 1 }
+
 func TestDecideByPolicy(t *testing.T) {
-	killed := func(o *Observation) { gym(o).Heads[0].Containers[0].Restarts = 1 }
-	const why = `container "ray-head" of head pod gym-head of RayCluster gym restarted`
-	for _, tc := range []struct {
-		name   string
-		policy OnFailure
-		change func(*Observation)
-		want   Action
-	}{
-		{"signal reports a failure", FailureSignal, killed, Action{Kind: Signal, Reason: why}},
-		{"signal reports once", FailureSignal, func(o *Observation) { killed(o); o.Registry.Error = why }, Action{Kind: Wait, Reason: "signalled: " + why}},
-		{"signal leaves an error that somebody else reported", FailureSignal, func(o *Observation) { o.Registry.Error = "CUDA" }, Action{Kind: Wait, Reason: "signalled: CUDA"}},
-		{"signal waits for nothing while it is blind", FailureSignal, func(o *Observation) { gym(o).Blind, gym(o).PodsBlind = "503", "503" }, Action{Kind: Blind, Reason: "cannot see RayCluster gym: 503; pods of gym: 503"}},
-		{"ignore ignores a failure", FailureIgnore, killed, Action{Kind: Wait, Reason: "ignored: " + why}},
-		{"ignore ignores an error", FailureIgnore, func(o *Observation) { o.Registry.Error = "CUDA" }, Action{Kind: Wait, Reason: "ignored: CUDA"}},
-		{"ignore that is blind says so", FailureIgnore, func(o *Observation) { killed(o); o.Driver.Blind = "503" }, Action{Kind: Blind, Reason: "cannot see driver Job driver: 503"}},
-		{"a driver that completed ends a run under signal", FailureSignal, func(o *Observation) { o.Driver.Condition = Complete }, Action{Kind: Succeed, Reason: "driver Job driver is complete"}},
-		{"a driver that completed ends a run under ignore", FailureIgnore, func(o *Observation) { killed(o); o.Driver.Condition = Complete }, Action{Kind: Succeed, Reason: "driver Job driver is complete"}},
-		{"a driver that failed ends a run under ignore", FailureIgnore, func(o *Observation) { o.Driver.Condition, o.Driver.Message = Failed, "exit 1" }, Action{Kind: Fail, Reason: "driver Job driver failed: exit 1"}},
-		{"a failure explains the driver that failed under signal", FailureSignal, func(o *Observation) { killed(o); o.Driver.Condition = Failed }, Action{Kind: Fail, Reason: why}},
-		{"a dry run decides as cascade does", FailureDryRun, killed, Action{Kind: Fail, Reason: why}},
-	} {
+	for _, tc := range decisionsByPolicy {
 		t.Run(tc.name, func(t *testing.T) {
 			policy, obs := DefaultPolicy(), healthy()
 			policy.OnFailure = tc.policy

@@ -3,6 +3,8 @@ package peerwatch
 import (
 	"context"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,32 +27,35 @@ import (
 func TestAgainstAPIServer(t *testing.T) {
 	s := startServer(t)
 	for name, test := range map[string]func(*testing.T, *server){
-		"a killed head takes everything down and the reason names it":       testKilledHead,
-		"a killed worker takes everything down as well":                     testKilledWorker,
-		"two watchers at once are harmless":                                 testTwoWatchers,
-		"a success takes the clusters down and reports no error":            testSuccess,
-		"a peer that went because the driver completed is a success":        testSuccessSeenLate,
-		"a failed driver takes the clusters down and stays":                 testFailedDriver,
-		"P8 an error that somebody reported takes everything down":          testReportedError,
-		"P4 a peer that was deleted takes everything down":                  testDeletedPeer,
-		"a run that is removed is left alone, and nothing is reported":      testRemoval,
-		"P4 a peer that never comes is a failure after the grace":           testPeerNeverComes,
-		"P2 an API server that refuses and fails is no evidence":            testBlind,
-		"P6 a forbidden delete names the rule and does not stop the others": testForbiddenDelete,
-		"P6 a delete is tried again until it is confirmed":                  testStubbornDelete,
-		"the role of the contract is enough":                                testRole,
-		"every cluster gets one Event about a failure, however many watch":  testEvents,
-		"every cluster gets an Event about a success":                       testEventsOfSuccess,
-		"a forbidden Event names the rule, and the cascade is whole":        testForbiddenEvent,
-		"the logs of what failed outlive the pods":                          testPostMortem,
-		"the first post-mortem stays, but not that of an older incarnation": testPostMortemStays,
-		"a forbidden log names the rule, and the exit codes are kept":       testForbiddenLog,
-		"a node that does not send its log does not keep the clusters":      testSlowLog,
-		"Events that nobody takes do not keep the clusters":                 testSlowEvents,
-		"signal reports a failure once and deletes nothing":                 testSignal,
-		"a dry run changes nothing":                                         testDryRun,
-		"P5 a peer that is suspended and resumed is waited for":             testSuspendedPeer,
-		"nothing but watches while nothing changes":                         testQuiet,
+		"P1 a killed head takes everything down though the state stays ready": testKilledHead,
+		"a killed worker takes everything down as well":                       testKilledWorker,
+		"two watchers at once are harmless":                                   testTwoWatchers,
+		"P10 a success takes the clusters down, reports no error":             testSuccess,
+		"a peer that went because the driver completed is a success":          testSuccessSeenLate,
+		"a failed driver takes the clusters down and stays":                   testFailedDriver,
+		"P8 an error that somebody reported takes everything down":            testReportedError,
+		"P4 a peer that was deleted takes everything down":                    testDeletedPeer,
+		"a run that is removed is left alone, and nothing is reported":        testRemoval,
+		"P4 a peer that never comes is a failure after the grace":             testPeerNeverComes,
+		"P2 an API server that refuses and fails is no evidence":              testBlind,
+		"P6 a forbidden delete names the rule and does not stop the others":   testForbiddenDelete,
+		"P6 a delete is tried again until it is confirmed":                    testStubbornDelete,
+		"the role of the contract is enough":                                  testRole,
+		"P3 a token that expires is read again":                               testExpiredToken,
+		"P10 a peer whose head's node is lost, watcher and all":               testLostNode,
+		"P11 a server with an unknown certificate is not believed":            testUnknownServer,
+		"every cluster gets one Event about a failure, however many watch":    testEvents,
+		"every cluster gets an Event about a success":                         testEventsOfSuccess,
+		"a forbidden Event names the rule, and the cascade is whole":          testForbiddenEvent,
+		"the logs of what failed outlive the pods":                            testPostMortem,
+		"the first post-mortem stays, but not that of an older incarnation":   testPostMortemStays,
+		"a forbidden log names the rule, and the exit codes are kept":         testForbiddenLog,
+		"a node that does not send its log does not keep the clusters":        testSlowLog,
+		"Events that nobody takes do not keep the clusters":                   testSlowEvents,
+		"signal reports a failure once and deletes nothing":                   testSignal,
+		"a dry run changes nothing":                                           testDryRun,
+		"P5 a peer that is suspended and resumed is waited for":               testSuspendedPeer,
+		"P7 nothing but watches while nothing changes":                        testQuiet,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,6 +68,11 @@ func testKilledHead(t *testing.T, s *server) {
 	r := s.newRun(t, "killed")
 	cfg, seen := faultyapi.Wrap(s.cfg)
 	seen.Inject(logs(func(*http.Request) string { return "" })) // there is no kubelet
+	var gym rayv1.RayCluster
+	require.NoError(t, r.get(t, "killed-gym", &gym))
+	//lint:ignore SA1019 KubeRay leaves it so when the head dies
+	gym.Status.State = rayv1.Ready
+	require.NoError(t, r.Status().Update(t.Context(), &gym))
 	w := r.watch(t, "rl", cfg)
 	r.killHead(t, "gym")
 	outcome := w.wait(t)
@@ -177,18 +187,20 @@ func testDeletedPeer(t *testing.T, s *server) {
 func testRemoval(t *testing.T, s *server) {
 	r := s.newRun(t, "removal")
 	cfg, seen := faultyapi.Wrap(s.cfg)
-	var confirmed atomic.Bool
+	var marked, confirmed atomic.Bool
 	seen.Inject(func(req *http.Request) *http.Response {
 		if strings.Contains(req.URL.RawQuery, "job-name") { // these pods are looked at only to confirm
 			confirmed.Store(true)
 		}
-		if faultyapi.Kind(req) == "WATCH" && strings.Contains(req.URL.Path, "/configmaps") {
+		hidden := faultyapi.Kind(req) == "WATCH" || (marked.Load() && !confirmed.Load())
+		if hidden && strings.Contains(req.URL.Path, "/configmaps") {
 			return faultyapi.Answer(req, http.StatusServiceUnavailable, "{}")
 		}
 		return nil
 	})
 	w := r.watch(t, "rl", cfg)
 	require.Eventually(t, func() bool { return seen.Of("WATCH") >= 6 }, 10*time.Second, time.Millisecond)
+	marked.Store(true)
 	var object corev1.ConfigMap
 	require.NoError(t, r.get(t, registry.DefaultPrefix+r.name, &object))
 	object.Annotations = map[string]string{v1alpha1.AnnotationRemoving: "2026-01-01T00:00:00Z"}
@@ -269,6 +281,59 @@ func testRole(t *testing.T, s *server) {
 	w.wait(t)
 	require.NoError(t, w.err)
 	r.requireClustersGone(t)
+}
+
+// testExpiredToken: the kubelet writes a new token into the file long before the old one is refused.
+func testExpiredToken(t *testing.T, s *server) {
+	r := s.newRun(t, "token")
+	file := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	cfg.BearerTokenFile = file
+	onlyToken := func(token string) faultyapi.Fault {
+		return func(req *http.Request) *http.Response {
+			if req.Header.Get("Authorization") == "Bearer "+token {
+				return nil
+			}
+			return faultyapi.Answer(req, http.StatusUnauthorized, "{}")
+		}
+	}
+	seen.Inject(onlyToken("old"))
+	said := make(heard, 1000)
+	w := r.watch(t, "rl", cfg, func(c *Config) { c.Observer = said })
+	said.until(t, "")
+	require.NoError(t, os.WriteFile(file, []byte("new"), 0o600))
+	seen.Inject(onlyToken("new"))
+	r.killHead(t, "gym")
+	require.Equal(t, Fail, w.wait(t).Action.Kind)
+	require.NoError(t, w.err)
+	require.Contains(t, r.reported(t), "token-gym-head")
+	r.requireClustersGone(t)
+}
+
+// testLostNode: after the node is lost, the control plane marks the head's pod for deletion and nobody ends it.
+func testLostNode(t *testing.T, s *server) {
+	r := s.newRun(t, "node")
+	var head corev1.Pod
+	require.NoError(t, r.get(t, "node-gym-head", &head))
+	head.Finalizers = []string{"tandem.dev/test-node-is-lost"}
+	require.NoError(t, r.Update(t.Context(), &head))
+	w := r.watch(t, "rl", s.cfg)
+	require.NoError(t, r.Delete(t.Context(), &head))
+	w.wait(t)
+	require.NoError(t, w.err)
+	require.Equal(t, "head pod node-gym-head of RayCluster node-gym is being deleted", r.reported(t))
+	r.requireClustersGone(t)
+}
+
+func testUnknownServer(t *testing.T, s *server) {
+	r := s.newRun(t, "impostor")
+	cfg := rest.CopyConfig(s.cfg)
+	cfg.CAData, cfg.CAFile = nil, ""
+	said := make(heard, 1000)
+	w := r.watch(t, "rl", cfg, func(c *Config) { c.Observer, c.Policy.StartupGrace = said, time.Nanosecond })
+	said.untilContains(t, "certificate signed by unknown authority")
+	require.False(t, w.ended())
 }
 
 func testEvents(t *testing.T, s *server) {
@@ -457,20 +522,35 @@ func testDryRun(t *testing.T, s *server) {
 	}
 }
 
-// heard are the reasons that a watcher gave.
+// heard are the reasons that a watcher gave. What nobody listens to is lost.
 type heard chan string
 
 func (h heard) Did(Step) {}
 
-func (h heard) Decided(action Action, _ int) { h <- action.Reason }
+func (h heard) Decided(action Action, _ int) {
+	select {
+	case h <- action.Reason:
+	default:
+	}
+}
 
 func (h heard) until(t *testing.T, want string) {
+	t.Helper()
+	h.untilMatch(t, want, func(got string) bool { return got == want })
+}
+
+func (h heard) untilContains(t *testing.T, want string) {
+	t.Helper()
+	h.untilMatch(t, want, func(got string) bool { return strings.Contains(got, want) })
+}
+
+func (h heard) untilMatch(t *testing.T, want string, match func(string) bool) {
 	t.Helper()
 	timeout := time.After(10 * time.Second)
 	for {
 		select {
 		case got := <-h:
-			if got == want {
+			if match(got) {
 				return
 			}
 		case <-timeout:

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -75,4 +78,26 @@ func TestUsage(t *testing.T) {
 	var stderr bytes.Buffer
 	require.Equal(t, exitOK, run(t.Context(), []string{"-h"}, environment(nil), &stderr))
 	require.Contains(t, stderr.String(), "unready-grace")
+}
+
+// TestThePageNamesEveryFlagAndVariable holds docs/peerwatch.md against the command line.
+func TestThePageNamesEveryFlagAndVariable(t *testing.T) {
+	page, err := os.ReadFile("../../docs/peerwatch.md")
+	require.NoError(t, err)
+	var usage bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"-h"}, environment(nil), &usage))
+	flags := regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(usage.String(), -1)
+	require.NotEmpty(t, flags)
+	for _, match := range flags {
+		require.Contains(t, string(page), "| `--"+match[1]+"` |")
+	}
+	for _, variable := range []string{"SELF_CLUSTER_NAME", "PEER_CLUSTER_NAME", "JOB_ID", "POLL_INTERVAL", "MAX_PEER_FAILURES"} {
+		require.Contains(t, string(page), "`"+variable+"`")
+	}
+	for _, code := range []int{exitOK, exitFailed, exitUsage, exitCascaded} {
+		require.Contains(t, string(page), fmt.Sprintf("\n| %d | ", code))
+	}
+	for _, family := range families {
+		require.Contains(t, string(page), "| `"+family.Name)
+	}
 }

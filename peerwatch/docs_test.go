@@ -1,0 +1,69 @@
+package peerwatch
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var updatePage = flag.Bool("update", false, "write the decision tables of docs/peerwatch.md again")
+
+const page = "../docs/peerwatch.md"
+
+// TestThePageShowsTheDecisions holds the tables of the page against those that Decide is tested with.
+func TestThePageShowsTheDecisions(t *testing.T) {
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	want := replace(t, string(text), "decisions", decisionTable())
+	want = replace(t, want, "policies", policyTable())
+	if *updatePage {
+		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
+		return
+	}
+	require.Equal(t, want, string(text), "run: go test ./peerwatch -run TestThePage -update")
+}
+
+// replace puts a table between its two markers.
+func replace(t *testing.T, text, name, table string) string {
+	t.Helper()
+	begin, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->\n"
+	before, rest, found := strings.Cut(text, begin)
+	require.True(t, found, begin)
+	_, after, found := strings.Cut(rest, end)
+	require.True(t, found, end)
+	return before + begin + table + end + after
+}
+
+func decisionTable() string {
+	var b strings.Builder
+	b.WriteString("| what is seen | decision | reason, or when it looks again |\n|---|---|---|\n")
+	for _, d := range decisions {
+		why := d.reason
+		if d.again > 0 {
+			why = fmt.Sprintf("looks again %s after its start", d.again)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", d.name, d.want, why)
+	}
+	return b.String()
+}
+
+func policyTable() string {
+	var b strings.Builder
+	b.WriteString("| what is seen | policy | decision | reason |\n|---|---|---|---|\n")
+	for _, d := range decisionsByPolicy {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", d.name, d.policy, d.want.Kind, d.want.Reason)
+	}
+	return b.String()
+}
+
+func TestThePageNamesWhatOthersRelyOn(t *testing.T) {
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	for _, name := range []string{EventCascade, EventSucceeded, EventSignalled, PostMortemAnnotation} {
+		require.Contains(t, string(text), "`"+name+"`")
+	}
+}
