@@ -38,7 +38,8 @@ type PostMortem struct {
 	Reason string    `json:"reason"`
 	// Incarnation is the registry's, empty if it has none.
 	Incarnation string `json:"incarnation,omitempty"`
-	// Containers are those that failed: heads first, then workers, then the driver's; at most three.
+	// Containers are those that failed: that of the pod that the reason names, then heads, workers, the driver's; at most
+	// three.
 	Containers []Remains `json:"containers"`
 }
 
@@ -53,12 +54,19 @@ type Remains struct {
 	LogError string `json:"logError,omitempty"`
 }
 
-// remains are the containers that failed, in the order of causes, and how to read their logs. It is a pure function.
-func remains(p Policy, obs Observation) (list []Remains, logs []kubeclient.LogOptions) {
+// remains are the containers that failed, in the order of causes, and how to read their logs. First comes that of the
+// pod that the reason names: who reports his own failure does so before his container has ended. It is a pure function.
+func remains(p Policy, reason string, obs Observation) (list []Remains, logs []kubeclient.LogOptions) {
 	pods := slices.Concat(obs.allPods(Cluster.heads), obs.allPods(Cluster.workers), obs.Driver.Pods)
+	named := namedPod(reason, pods)
+	if i := slices.IndexFunc(pods, func(pod Pod) bool { return pod.Name == named }); i > 0 {
+		first := pods[i]
+		pods = slices.Insert(slices.Delete(pods, i, i+1), 0, first)
+	}
 	for _, pod := range pods {
-		for _, c := range pod.Containers {
-			if c.failure() == "" || slices.Contains(p.Sidecars, c.Name) || len(list) == postMortemContainers {
+		for i, c := range pod.mains(p) {
+			failed := c.failure() != "" || (pod.Name == named && i == 0)
+			if !failed || len(list) == postMortemContainers {
 				continue
 			}
 			r := Remains{Pod: pod.Name, Container: c.Name}
@@ -72,6 +80,21 @@ func remains(p Policy, obs Observation) (list []Remains, logs []kubeclient.LogOp
 	return list, logs
 }
 
+// namedPod is the name of the pod that a reason names. Of two that it holds, the longer one is meant.
+func namedPod(reason string, pods []Pod) (name string) {
+	for _, pod := range pods {
+		if len(pod.Name) > len(name) && strings.Contains(reason, pod.Name) {
+			name = pod.Name
+		}
+	}
+	return name
+}
+
+// mains are the containers that are no sidecars.
+func (p Pod) mains(policy Policy) []Container {
+	return slices.DeleteFunc(slices.Clone(p.Containers), func(c Container) bool { return slices.Contains(policy.Sidecars, c.Name) })
+}
+
 func (o Observation) allPods(of func(Cluster) []Pod) []Pod {
 	var pods []Pod
 	for _, c := range o.Clusters {
@@ -82,7 +105,7 @@ func (o Observation) allPods(of func(Cluster) []Pod) []Pod {
 
 // postMortem saves what failed. Where nothing ended with a failure there is nothing to save.
 func (w *Watcher) postMortem(ctx context.Context, action Action, obs Observation) error {
-	list, logs := remains(w.cfg.Policy, obs)
+	list, logs := remains(w.cfg.Policy, action.Reason, obs)
 	if len(list) == 0 {
 		return nil
 	}

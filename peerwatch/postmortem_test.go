@@ -11,7 +11,7 @@ import (
 func TestRemainsAreOfWhatFailed(t *testing.T) {
 	t.Parallel()
 	obs := healthy()
-	list, _ := remains(DefaultPolicy(), obs)
+	list, _ := remains(DefaultPolicy(), "", obs)
 	require.Empty(t, list)
 
 	ended := Container{Name: "ray-worker", Exit: &Exit{1, "Error"}}
@@ -22,11 +22,24 @@ func TestRemainsAreOfWhatFailed(t *testing.T) {
 	gym(&obs).Heads[0].Containers = []Container{
 		{Name: "registry", Restarts: 1}, {Name: "ray-head", Restarts: 1, Exit: &Exit{137, "OOMKilled"}, Again: true},
 	}
-	list, logs := remains(DefaultPolicy(), obs)
+	list, logs := remains(DefaultPolicy(), "", obs)
 	require.Len(t, list, postMortemContainers)
 	require.Equal(t, Remains{Pod: "gym-head", Container: "ray-head", ExitCode: new(137), Reason: "OOMKilled"}, list[0])
 	require.True(t, logs[0].Previous)
 	require.False(t, logs[1].Previous)
+}
+
+func TestRemainsOfWhoReportedHisOwnFailure(t *testing.T) {
+	t.Parallel()
+	obs := healthy()
+	gym(&obs).Workers[0].Name = "gym-head-1" // of two names that begin alike the longer one is meant
+	rl(&obs).Heads[0].Containers[0].Exit = &Exit{1, "Error"}
+	list, logs := remains(DefaultPolicy(), "pod gym-head-1: vllm ended with exit code 137", obs)
+	require.Equal(t, []Remains{
+		{Pod: "gym-head-1", Container: "ray-worker"},
+		{Pod: "rl-head", Container: "ray-head", ExitCode: new(1), Reason: "Error"},
+	}, list, "the first has not ended yet")
+	require.False(t, logs[0].Previous)
 }
 
 func TestLastLines(t *testing.T) {
