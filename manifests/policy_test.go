@@ -168,7 +168,7 @@ func TestPublishersTellTheRegistryWhatAndWhen(t *testing.T) {
 	serve := []string{"serve", "--run", "disagg-job", "--namespace", "default", "--listen", "127.0.0.1:9440"}
 	want := map[string][]string{
 		"rl-head":        serve,
-		"rl-gpu-workers": append(slices.Clone(serve), "--publish-member-file", "vllm_base_urls=/run/tandem/publish/vllm_base_urls", "--when-http", "vllm_base_urls=/health"),
+		"rl-gpu-workers": append(slices.Clone(serve), "--publish-member-from-file", "vllm_base_urls=/run/tandem/publish/vllm_base_urls", "--when-http", "vllm_base_urls=/health"),
 		"gym-head":       append(slices.Clone(serve), "--publish", "gym_head_server=http://$(POD_IP):9090", "--when-http", "gym_head_server=http://$(POD_IP):9090/global_config_dict_yaml"),
 	}
 	for role, args := range want {

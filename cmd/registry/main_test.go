@@ -286,7 +286,7 @@ func TestUsage(t *testing.T) {
 		{"not loopback", []string{"serve", "--run", "a", "--listen", "0.0.0.0:9440"}, `--listen "0.0.0.0:9440": only a loopback address`},
 		{"no host is every host", []string{"serve", "--run", "a", "--listen", ":9440"}, "only a loopback address"},
 		{"a publication without a value", []string{"serve", "--run", "a", "--publish", "KEY"}, `"KEY": want KEY=VALUE`},
-		{"a key published twice", []string{"serve", "--run", "a", "--publish", "k=http://a", "--publish-file", "k=/f"}, `key "k" is published twice`},
+		{"a key published twice", []string{"serve", "--run", "a", "--publish", "k=http://a", "--publish-from-file", "k=/f"}, `key "k" is published twice`},
 		{"two conditions", []string{"serve", "--run", "a", "--publish", "k=http://a", "--when-http", "k=/h", "--when-tcp", "k=a:1"}, "--when-http or --when-tcp, not both"},
 		{"a fold of nothing", []string{"serve", "--run", "a", "--fold"}, "--fold needs --shards"},
 		{"too many shards", []string{"serve", "--run", "a", "--shards", "129"}, "shards 129: want 0 to 128"},
@@ -308,7 +308,7 @@ func TestUsage(t *testing.T) {
 	}
 	code, _, errs := call(t.Context(), "serve", "-h")
 	require.Equal(t, exitOK, code)
-	require.Contains(t, errs, "publish-member-file")
+	require.Contains(t, errs, "publish-member-from-file")
 }
 
 func kubeconfig(t *testing.T, host string) string {

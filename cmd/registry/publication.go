@@ -35,10 +35,10 @@ func (p *publications) bind(flags *flag.FlagSet) {
 	flags.Func("publish-member", "KEY=URL: join URL into the list of KEY (repeatable)", p.add(func(v string) publication {
 		return publication{url: v, member: true}
 	}))
-	flags.Func("publish-file", "KEY=PATH: as --publish, with the URL that appears in PATH (repeatable)", p.add(func(v string) publication {
+	flags.Func("publish-from-file", "KEY=PATH: as --publish, with the URL that appears in PATH (repeatable)", p.add(func(v string) publication {
 		return publication{file: v}
 	}))
-	flags.Func("publish-member-file", "KEY=PATH: as --publish-member, with the URL that appears in PATH (repeatable)", p.add(func(v string) publication {
+	flags.Func("publish-member-from-file", "KEY=PATH: as --publish-member, with the URL that appears in PATH (repeatable)", p.add(func(v string) publication {
 		return publication{file: v, member: true}
 	}))
 	flags.Func("when-http", "KEY=URL: the condition of KEY, a URL that answers 2xx; a path (/health) is taken on the published URL", into(p.when))

@@ -52,7 +52,7 @@ func publishArgs(p v1alpha1.Publish) []string {
 		flag += "-member"
 	}
 	if p.File != "" {
-		flag, source = flag+"-file", v1alpha1.PublishDir+"/"+p.File
+		flag, source = flag+"-from-file", v1alpha1.PublishDir+"/"+p.File
 	}
 	args := []string{flag, p.Key + "=" + source}
 	if p.When != nil && p.When.HTTPGet != nil {
