@@ -45,12 +45,17 @@ func (s *Store) changeCounting(ctx context.Context, w write, decide func(*config
 	}
 	var retry kubeclient.Backoff
 	var refusals kubeclient.Refusals
+	var last error
 	for {
 		began := time.Now()
 		err := s.try(ctx, w, decide)
 		if err == nil {
 			return nil
 		}
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) && last != nil {
+			err = last // this try was cut off; the one before says why it took so long
+		}
+		last = err
 		if mayPass := refusals.MayPass(err); !mayPass && !retryable(err) {
 			return fmt.Errorf("%s %q: %w", w.verb, w.key, err)
 		}
