@@ -38,7 +38,7 @@ func TestTheRegistryOfManyPublishersHasShards(t *testing.T) {
 			for _, c := range pod.Spec.InitContainers {
 				if c.Name == "registry" {
 					args := strings.Join(c.Args, " ")
-					require.Contains(t, args, "--shards 3", role)
+					require.Contains(t, args, "--shards 5", role)
 					require.Equal(t, role == "rl-head", strings.Contains(args, "--fold"), "%s: one place folds", role)
 				}
 			}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestShards(t *testing.T) {
-	for publishers, want := range map[int]int{0: 0, 1: 0, 16: 0, 17: 3, 24: 3, 25: 4, 1000: 125, 1024: 128, 100_000: 128} {
+	for publishers, want := range map[int]int{0: 0, 1: 0, 16: 0, 17: 5, 20: 5, 21: 6, 500: 125, 512: 128, 1000: 128, 100_000: 128} {
 		require.Equal(t, want, Shards(publishers), publishers)
 	}
 	cfg := Config{Run: "a", Namespace: "default", Shards: 3}

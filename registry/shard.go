@@ -16,10 +16,10 @@ const MaxShards = 128
 // Up to plainPublishers a run has no shards; above, about publishersPerShard share one.
 const (
 	plainPublishers    = 16
-	publishersPerShard = 8
+	publishersPerShard = 4
 )
 
-// Shards is the number of shards of a run with that many publishers: none up to 16, then one for every eight, at most
+// Shards is the number of shards of a run with that many publishers: none up to 16, then one for every four, at most
 // [MaxShards].
 func Shards(publishers int) int {
 	if publishers <= plainPublishers {

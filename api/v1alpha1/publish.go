@@ -41,11 +41,11 @@ func (r *Run) publishers() int {
 }
 
 // RegistryShards is the number of ConfigMaps that the endpoints of a run with many publishers are spread over: none up to 16, then
-// one for every eight, at most 128. Package registry says why, and has the same rule.
+// one for every four, at most 128. Package registry says why, and has the same rule.
 func (r *Run) RegistryShards() int {
 	publishers := r.publishers()
 	if publishers <= 16 {
 		return 0
 	}
-	return min(128, (publishers+7)/8)
+	return min(128, (publishers+3)/4)
 }
