@@ -22,13 +22,21 @@ run() {
   groups+=("-$!")
 }
 
-# end CODE stops what still runs and exits. What has not stopped in time is killed with the container.
+# end CODE stops what still runs and exits. What has not stopped in time is killed with the container. A job is over when it has
+# reported, or when its group is gone: reports that were read before are counted, and inside a trap bash does not always reap.
+reported=0
 end() {
   trap '' TERM INT
   local deadline
   ((deadline = SECONDS + ${TANDEM_STOP_SECONDS:-20}))
   kill -TERM -- "${groups[@]}" 2>/dev/null
-  while kill -0 -- "${groups[@]}" 2>/dev/null && ((SECONDS < deadline)); do read -r -t 0.1 -u "$ended"; done
+  while ((reported < ${#groups[@]})) && kill -0 -- "${groups[@]}" 2>/dev/null; do
+    if read -r -t 0.1 -u "$ended"; then ((++reported)); fi
+    if ((SECONDS >= deadline)); then
+      echo "tandem: not stopped within ${TANDEM_STOP_SECONDS:-20} s, and killed with the container" >&2
+      break
+    fi
+  done
   exit "$1"
 }
 trap 'end 143' TERM INT
@@ -59,6 +67,7 @@ await_end() {
   until read -r -t "${1:-1}" -u "$ended" code name; do
     if (($# > 0)); then return 1; fi
   done
+  ((++reported))
   said="$name ended with exit code $code"
 }
 
