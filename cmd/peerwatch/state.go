@@ -7,12 +7,16 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"k8s.io/klog/v2"
 
 	"github.com/tandem-rl/tandem/internal/sidecar"
 	"github.com/tandem-rl/tandem/peerwatch"
 )
+
+// shutdownTimeout is how long a request that is being answered may still take when the watcher ends.
+const shutdownTimeout = time.Second
 
 var families = []sidecar.Family{
 	{Name: "tandem_peerwatch_state", Kind: "gauge", Help: "1 for what the watcher decided last, by state: wait, blind, signal, succeed or fail."},
@@ -84,7 +88,7 @@ func (s *state) listen(ctx context.Context, address string) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := sidecar.Serve(ctx, listener, s.handler()); err != nil {
+		if err := sidecar.Serve(ctx, listener, s.handler(), shutdownTimeout); err != nil {
 			klog.FromContext(ctx).Error(err, "metrics ended", "listen", address)
 		}
 	}()

@@ -80,13 +80,13 @@ func openStore(t *testing.T, cfg *rest.Config, run, pod string) *registry.Store 
 	return store
 }
 
-// sidecar is a running `registry serve`.
-type sidecar struct {
+// served is a running `registry serve`.
+type served struct {
 	url  string
 	stop func() error // as SIGTERM does
 }
 
-func startSidecar(t *testing.T, store *registry.Store, list ...publication) sidecar {
+func startSidecar(t *testing.T, store *registry.Store, list ...publication) served {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -96,12 +96,12 @@ func startSidecar(t *testing.T, store *registry.Store, list ...publication) side
 	})
 }
 
-func startServer(t *testing.T, server *server) sidecar {
+func startServer(t *testing.T, server *server) served {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- server.run(ctx) }()
-	s := sidecar{url: "http://" + server.listener.Addr().String(), stop: sync.OnceValue(func() error {
+	s := served{url: "http://" + server.listener.Addr().String(), stop: sync.OnceValue(func() error {
 		cancel()
 		return <-ended
 	})}
@@ -110,7 +110,7 @@ func startServer(t *testing.T, server *server) sidecar {
 }
 
 // ask sends a request and returns the status and the answer.
-func (s sidecar) ask(t *testing.T, method, path, body string) (int, string) {
+func (s served) ask(t *testing.T, method, path, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
 	require.NoError(t, err)

@@ -6,12 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"net"
-	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/klog/v2"
 
+	"github.com/tandem-rl/tandem/internal/sidecar"
 	"github.com/tandem-rl/tandem/registry"
 )
 
@@ -115,7 +115,7 @@ func (o *serveOptions) folder() (*registry.Folder, error) {
 func (s *server) run(ctx context.Context) error {
 	klog.FromContext(ctx).Info("serving", "address", s.listener.Addr().String(), "registry", s.store.String(), "publications", len(s.publications), "folding", s.folder != nil)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return listenUntilDone(ctx, s.listener, newHandler(s.store, s.metrics)) })
+	group.Go(func() error { return sidecar.Serve(ctx, s.listener, newHandler(s.store, s.metrics), probeTimeout) })
 	for _, pub := range s.publications {
 		p := publisher{pub, s.store, s.metrics, s.health}
 		group.Go(func() error { return p.run(ctx) })
@@ -124,26 +124,4 @@ func (s *server) run(ctx context.Context) error {
 		group.Go(func() error { return s.folder.Run(ctx) })
 	}
 	return group.Wait()
-}
-
-// listenUntilDone serves HTTP. When ctx ends, requests that wait are ended with it.
-func listenUntilDone(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-	}
-	stopped := make(chan error, 1)
-	stop := context.AfterFunc(ctx, func() { stopped <- shutdown(ctx, server) })
-	err := server.Serve(listener)
-	if stop() {
-		return err // it ended by itself
-	}
-	return <-stopped
-}
-
-func shutdown(ctx context.Context, server *http.Server) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
-	defer cancel()
-	return server.Shutdown(ctx)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +24,7 @@ import (
 )
 
 // events reads a watch until it ends.
-func (s sidecar) events(t *testing.T, query string) <-chan string {
+func (s served) events(t *testing.T, query string) <-chan string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/watch"+query, nil)
 	require.NoError(t, err)
@@ -64,12 +65,14 @@ func testHTTPWatch(t *testing.T, cfg *rest.Config) {
 }
 
 func TestWatchIsKeptAlive(t *testing.T) {
-	recorder := httptest.NewRecorder()
-	s := &stream{w: recorder, controller: http.NewResponseController(recorder)}
-	stop := s.keepAlive(time.Millisecond)
-	time.Sleep(20 * time.Millisecond)
-	stop()
-	require.Contains(t, recorder.Body.String(), ": still here\n\n")
+	synctest.Test(t, func(t *testing.T) {
+		recorder := httptest.NewRecorder()
+		s := &stream{w: recorder, controller: http.NewResponseController(recorder)}
+		stop := s.keepAlive(time.Second)
+		<-time.After(1500 * time.Millisecond) // by the test's own clock
+		stop()
+		require.Contains(t, recorder.Body.String(), ": still here\n\n")
+	})
 }
 
 func testRecovers(t *testing.T, cfg *rest.Config) {
@@ -119,7 +122,7 @@ func testCrowd(t *testing.T, cfg *rest.Config) {
 	h := handler{openStore(t, cfg, "crowd", ""), m, make(chan struct{}, 1), heartbeat}
 	server := httptest.NewServer(h.reply(h.get))
 	t.Cleanup(server.Close)
-	s := sidecar{url: server.URL}
+	s := served{url: server.URL}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {

@@ -20,10 +20,9 @@ func CheckLoopback(address string) error {
 	return fmt.Errorf("--listen %q: only a loopback address (127.0.0.1, [::1], localhost): the server has no authentication", address)
 }
 
-const shutdownTimeout = time.Second
-
-// Serve serves HTTP until ctx ends, and closes the listener.
-func Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+// Serve serves HTTP until ctx ends, and closes the listener. Requests that wait are ended with ctx; those that are being
+// answered then have as long as patience.
+func Serve(ctx context.Context, listener net.Listener, handler http.Handler, patience time.Duration) error {
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -31,7 +30,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
 		stopped <- server.Shutdown(ctx)
 	})

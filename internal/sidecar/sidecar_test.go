@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -47,7 +48,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- Serve(ctx, listener, NewMetrics(Family{"spots", "gauge", "Spots."})) }()
+	go func() { done <- Serve(ctx, listener, NewMetrics(Family{"spots", "gauge", "Spots."}), time.Second) }()
 	answer, err := http.Get("http://" + listener.Addr().String())
 	require.NoError(t, err)
 	body, err := io.ReadAll(answer.Body)
