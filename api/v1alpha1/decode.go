@@ -2,13 +2,13 @@ package v1alpha1
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
 
 	"go.yaml.in/yaml/v3"
-	sigsyaml "sigs.k8s.io/yaml"
 )
 
 // Load decodes a Run file, sets its defaults and validates it.
@@ -22,7 +22,7 @@ func Load(data []byte) (*Run, error) {
 	if len(found.problems) > 0 {
 		return nil, asError(append(found.problems, found.further(root)...))
 	}
-	run, err := found.decode(data)
+	run, err := found.decode(root)
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +44,21 @@ func Decode(data []byte) (*Run, error) {
 	if err := asError(found.problems); err != nil {
 		return nil, err
 	}
-	return found.decode(data)
+	return found.decode(root)
 }
 
-func (w *walker) decode(data []byte) (*Run, error) {
+// decode goes by the tree that was walked, so that what was checked is what is read.
+func (w *walker) decode(root *yaml.Node) (*Run, error) {
 	run := &Run{lines: w.lines}
-	if err := sigsyaml.UnmarshalStrict(data, run); err != nil {
+	var value any
+	if err := root.Decode(&value); err != nil {
+		return nil, fmt.Errorf("decoding the Run file: %w", err)
+	}
+	data, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(data, run)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("decoding the Run file: %w", err)
 	}
 	return run, nil

@@ -8,13 +8,16 @@ import (
 
 // Defaults of a Run file.
 const (
-	DefaultSidecarImage       = "tandem.dev/sidecars:dev"
-	DefaultRayVersion         = "2.52.0"
-	DefaultStartupGrace       = 20 * time.Minute
-	DefaultUnreadyGrace       = 2 * time.Minute
-	DefaultGCSPort      int32 = 6379
-	DefaultDashPort     int32 = 8265
-	DefaultClientPort   int32 = 10001
+	DefaultSidecarImage           = "tandem.dev/sidecars:dev"
+	DefaultRayVersion             = "2.52.0"
+	DefaultKAIVersion             = "0.17"
+	DefaultStartupGrace           = 20 * time.Minute
+	DefaultUnreadyGrace           = 2 * time.Minute
+	DefaultComputeDomainAPI       = "resource.nvidia.com/v1beta1"
+	DefaultResourceAPI            = "resource.k8s.io/v1"
+	DefaultGCSPort          int32 = 6379
+	DefaultDashPort         int32 = 8265
+	DefaultClientPort       int32 = 10001
 )
 
 // SetDefaults fills what the file left out. It never changes what the file says.
@@ -22,12 +25,49 @@ func (r *Run) SetDefaults() {
 	spec := &r.Spec
 	setDefault(&spec.SidecarImage, DefaultSidecarImage)
 	setDefault(&spec.RayVersion, DefaultRayVersion)
-	setDefault(&spec.Scheduling.Scheduler, SchedulerDefault)
 	setDefault(&spec.Failure.OnPeerFailure, PeerFailureCascade)
+	setDefault(&spec.Failure.OnSuspend, SuspendWait)
 	setDefault(&spec.Failure.StartupGrace, metav1.Duration{Duration: DefaultStartupGrace})
 	setDefault(&spec.Failure.UnreadyGrace, metav1.Duration{Duration: DefaultUnreadyGrace})
+	spec.Scheduling.setDefaults(spec.oneObject())
+	for i := range spec.Claims {
+		spec.Claims[i].setDefaults()
+	}
 	for i := range spec.Clusters {
 		spec.Clusters[i].setDefaults()
+	}
+}
+
+// oneObject: all Ray pods belong to one object, which is admitted whole.
+func (s *Spec) oneObject() bool {
+	return s.Backend == BackendJobSet || s.Backend == BackendRayJob && len(s.Clusters) == 1
+}
+
+// setDefaults chooses the largest gang that the scheduler can form.
+func (s *Scheduling) setDefaults(oneObject bool) {
+	setDefault(&s.Scheduler, SchedulerDefault)
+	gang := GangNone
+	switch s.Scheduler {
+	case SchedulerKAI:
+		setDefault(&s.KAIVersion, DefaultKAIVersion)
+		gang = GangRun
+	case SchedulerWorkload:
+		gang = GangRun
+	case SchedulerKueue:
+		if oneObject {
+			gang = GangRun
+		}
+	}
+	setDefault(&s.Gang, gang)
+}
+
+func (c *Claim) setDefaults() {
+	if c.ComputeDomain != nil {
+		setDefault(&c.ComputeDomain.APIVersion, DefaultComputeDomainAPI)
+	}
+	if c.Devices != nil {
+		setDefault(&c.Devices.APIVersion, DefaultResourceAPI)
+		setDefault(&c.Devices.Count, 1)
 	}
 }
 

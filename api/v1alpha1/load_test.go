@@ -83,7 +83,7 @@ func TestAMistakeIsReportedWithItsLineAndAWayOut(t *testing.T) {
 		},
 		{
 			"a field far from any other", "    head: {}", "    autoscaling: {}",
-			"line 9: spec.clusters[0].autoscaling: unknown field; known here: head, name, ports, publish, workers",
+			"line 9: spec.clusters[0].autoscaling: unknown field; known here: env, envFrom, head, name, nodeSelector, podTemplate, ports, publish, tolerations, volumes, workers",
 		},
 		{
 			"a field given twice", "  image: trainer:1\n", "  image: trainer:1\n  image: trainer:2\n",

@@ -28,7 +28,7 @@ type Metadata struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// Spec is what the run consists of.
+// Spec is what the run consists of. The pod settings in it are those of every Ray pod of the run.
 type Spec struct {
 	Backend Backend `json:"backend"`
 	// Image is the trainer image: Ray and the training code.
@@ -38,44 +38,56 @@ type Spec struct {
 	// SidecarImage holds /registry and /peerwatch; default DefaultSidecarImage.
 	SidecarImage string `json:"sidecarImage,omitempty"`
 	// RayVersion tells KubeRay which Ray the image holds; default DefaultRayVersion.
-	RayVersion string     `json:"rayVersion,omitempty"`
-	Scheduling Scheduling `json:"scheduling,omitempty"`
-	Failure    Failure    `json:"failure,omitempty"`
-	Clusters   []Cluster  `json:"clusters"`
-	Driver     Driver     `json:"driver"`
+	RayVersion string `json:"rayVersion,omitempty"`
+	// User is who owns the run: a label on all of its objects. The CLI fills in the user of the operating system.
+	User string `json:"user,omitempty"`
+	// Code is where the training code comes from, if it is not in the image.
+	Code *Code `json:"code,omitempty"`
+	// RayToken is the key of a Secret that holds Ray's authentication token (Ray 2.52 and later): nobody without it may use the
+	// clusters. Not for the rayjob backend.
+	RayToken   *corev1.SecretKeySelector `json:"rayToken,omitempty"`
+	Scheduling Scheduling                `json:"scheduling,omitempty"`
+	Failure    Failure                   `json:"failure,omitempty"`
+	// PortRanges are fixed ranges for ports that processes choose by themselves.
+	PortRanges PortRanges `json:"portRanges,omitempty"`
+	// NetworkPolicy lets only pods of the run reach its pods; default false, since some networks do not know of it.
+	NetworkPolicy bool `json:"networkPolicy,omitempty"`
+	// TTLAfterFinished is how long the objects of a finished run stay; default: until `tandem down`.
+	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
+	// Claims are devices that groups refer to by name (dynamic resource allocation).
+	Claims      []Claim `json:"claims,omitempty"`
+	PodSettings `json:",inline"`
+	Clusters    []Cluster `json:"clusters"`
+	Driver      Driver    `json:"driver"`
 }
 
 // Backend is the kind of object that a run is rendered to.
 type Backend string
 
-// The backends of this release.
+// The backends.
 const (
-	BackendJobSet     Backend = "jobset"
+	// BackendJobSet is one JobSet for the whole run.
+	BackendJobSet Backend = "jobset"
+	// BackendRayCluster is a RayCluster for each cluster and a Job for the driver.
 	BackendRayCluster Backend = "raycluster"
+	// BackendRayJob is a RayJob for the driver and its cluster, and a RayCluster for each other cluster.
+	BackendRayJob Backend = "rayjob"
 )
 
-// Scheduling says who places the pods.
-type Scheduling struct {
-	// Scheduler is "default" (the default) or "kai".
-	Scheduler Scheduler `json:"scheduler,omitempty"`
-	// Queue is KAI's leaf queue: required for kai, refused for default.
-	Queue string `json:"queue,omitempty"`
-}
-
-// Scheduler names a scheduler.
-type Scheduler string
-
-// The schedulers of this release.
-const (
-	SchedulerDefault Scheduler = "default"
-	SchedulerKAI     Scheduler = "kai"
-)
+// OnKubeRay tells whether KubeRay makes the pods.
+func (b Backend) OnKubeRay() bool { return b == BackendRayCluster || b == BackendRayJob }
 
 // Failure says what happens when a part of the run fails.
 type Failure struct {
-	// OnPeerFailure is what happens when a cluster fails: cascade (default) takes every cluster down, signal only reports the error to
-	// the registry, ignore does nothing. The driver's end ends the run in any case. A JobSet knows cascade only.
+	// OnPeerFailure is what happens when a cluster fails: cascade (default) takes every cluster down, restart starts all of them
+	// again, signal only reports the error to the registry, ignore does nothing. The driver's end ends the run in any case. A JobSet
+	// knows cascade and restart only.
 	OnPeerFailure OnPeerFailure `json:"onPeerFailure,omitempty"`
+	// MaxRestarts is how often restart starts the clusters again before the run fails; needed by restart.
+	MaxRestarts int32 `json:"maxRestarts,omitempty"`
+	// OnSuspend is what a suspended cluster means to the others: wait (default) until it is resumed, follow by being suspended too, or
+	// fail. Not for the jobset backend.
+	OnSuspend OnSuspend `json:"onSuspend,omitempty"`
 	// StartupGrace bounds every wait at start; a peer that has not appeared within it counts as failed. Default 20m.
 	StartupGrace metav1.Duration `json:"startupGrace,omitempty"`
 	// UnreadyGrace is how long a head may be unready before it counts as failed. Default 2m.
@@ -88,17 +100,29 @@ type OnPeerFailure string
 // The reactions to the failure of a peer. They are what peerwatch's --policy is called.
 const (
 	PeerFailureCascade OnPeerFailure = "cascade"
+	PeerFailureRestart OnPeerFailure = "restart"
 	PeerFailureSignal  OnPeerFailure = "signal"
 	PeerFailureIgnore  OnPeerFailure = "ignore"
 )
 
-// Cluster is one Ray cluster of the run.
+// OnSuspend is what a suspended cluster means.
+type OnSuspend string
+
+// The meanings of a suspension. They are what peerwatch's --suspended is called.
+const (
+	SuspendWait   OnSuspend = "wait"
+	SuspendFollow OnSuspend = "follow"
+	SuspendFail   OnSuspend = "fail"
+)
+
+// Cluster is one Ray cluster of the run. The pod settings in it are those of all its pods.
 type Cluster struct {
 	Name string `json:"name"`
 	// Ports are Ray's own ports on the head.
-	Ports   RayPorts      `json:"ports,omitempty"`
-	Head    Group         `json:"head,omitempty"`
-	Workers []WorkerGroup `json:"workers,omitempty"`
+	Ports       RayPorts `json:"ports,omitempty"`
+	PodSettings `json:",inline"`
+	Head        Group         `json:"head,omitempty"`
+	Workers     []WorkerGroup `json:"workers,omitempty"`
 	// Publish lists the endpoints that pods of this cluster put into the registry.
 	Publish []Publish `json:"publish,omitempty"`
 }
@@ -112,26 +136,38 @@ type RayPorts struct {
 
 // Group is pods of one shape.
 type Group struct {
+	// Image is another image than the run's for the Ray container of these pods.
+	Image string `json:"image,omitempty"`
 	// Command runs beside `ray start`; the first of the two that ends, ends the container. Without it the pod is a plain Ray node.
-	Command []string        `json:"command,omitempty"`
-	Env     []corev1.EnvVar `json:"env,omitempty"`
+	Command []string `json:"command,omitempty"`
+	// Setup is a shell script that runs in the Ray container before `ray start`; what it exports, Ray and the command inherit.
+	Setup string `json:"setup,omitempty"`
 	// GPUs of one pod: nvidia.com/gpu in requests and limits, and Ray's num-gpus.
 	GPUs int32 `json:"gpus,omitempty"`
-	// Resources are the requests of the Ray container.
+	// Resources are the requests of the Ray container. Extended resources such as rdma/hca or vpc.amazonaws.com/efa become limits too.
 	Resources corev1.ResourceList `json:"resources,omitempty"`
 	Limits    corev1.ResourceList `json:"limits,omitempty"`
+	// Claims are names of the run's claims that each pod gets.
+	Claims []string `json:"claims,omitempty"`
 	// Ports are further container ports, by name.
 	Ports map[string]int32 `json:"ports,omitempty"`
 	// RayStartParams are further flags of `ray start`, without the dashes.
 	RayStartParams map[string]string `json:"rayStartParams,omitempty"`
+	// PodSettings win over those of the cluster and the run.
+	PodSettings `json:",inline"`
 }
 
 // WorkerGroup is a named group with a number of pods.
 type WorkerGroup struct {
 	Name string `json:"name"`
-	// Replicas is the number of pods; default 1.
+	// Replicas is the number of pods; default 1. Of an autoscaling group it is the number at start.
 	Replicas *int32 `json:"replicas,omitempty"`
-	Group    `json:",inline"`
+	// MinReplicas and MaxReplicas let Ray's autoscaler change the number of pods between them. Both or neither; KubeRay's backends only.
+	MinReplicas *int32 `json:"minReplicas,omitempty"`
+	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
+	// SegmentSize splits a group of N pods into N/segmentSize groups, each of which the scheduler places as one: for NVLink domains.
+	SegmentSize int32 `json:"segmentSize,omitempty"`
+	Group       `json:",inline"`
 }
 
 // Pods is the number of pods of the group.
@@ -141,6 +177,9 @@ func (w *WorkerGroup) Pods() int32 {
 	}
 	return *w.Replicas
 }
+
+// Autoscales tells whether Ray's autoscaler changes the number of pods.
+func (w *WorkerGroup) Autoscales() bool { return w.MinReplicas != nil || w.MaxReplicas != nil }
 
 // Publish is one endpoint that pods of a group put into the registry.
 type Publish struct {
@@ -181,4 +220,8 @@ type Driver struct {
 	// Resources are the requests of the pod that submits the driver and follows its log. The driver itself runs in the head's pod.
 	Resources corev1.ResourceList `json:"resources,omitempty"`
 	Limits    corev1.ResourceList `json:"limits,omitempty"`
+	// Retries is how often a driver that failed is submitted again; default 0.
+	Retries int32 `json:"retries,omitempty"`
+	// PodTemplate is merged into the pod that submits the driver, whose container is called driver.
+	PodTemplate *PodTemplate `json:"podTemplate,omitempty"`
 }

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -20,6 +22,7 @@ type walker struct {
 	// meant are the fields that misspelt ones were meant to be.
 	meant   []string
 	merging map[*yaml.Node]bool // guards against a mapping that merges itself
+	patch   bool                // within a PodTemplate, where directives are allowed beside the fields
 }
 
 func walk(root *yaml.Node, t reflect.Type) *walker {
@@ -43,6 +46,8 @@ func (w *walker) value(path *field.Path, node *yaml.Node, t reflect.Type) {
 	}
 	switch {
 	case node.Tag == "!!null":
+	case t == reflect.TypeFor[PodTemplate]():
+		w.podTemplate(path, node)
 	case reflect.PointerTo(t).Implements(unmarshaler):
 		w.leaf(path, node, t)
 	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
@@ -52,6 +57,21 @@ func (w *walker) value(path *field.Path, node *yaml.Node, t reflect.Type) {
 	default:
 		w.leaf(path, node, t)
 	}
+}
+
+// podTemplate checks a patch as if it were a whole pod template.
+func (w *walker) podTemplate(path *field.Path, node *yaml.Node) {
+	outer := w.patch
+	w.patch = true
+	w.value(path, node, reflect.TypeFor[corev1.PodTemplateSpec]())
+	w.patch = outer
+}
+
+// directives of strategic merge, as `kubectl patch` knows them.
+var directives = []string{"$patch", "$retainKeys", "$deleteFromPrimitiveList/", "$setElementOrder/"}
+
+func (w *walker) isDirective(key string) bool {
+	return w.patch && slices.ContainsFunc(directives, func(d string) bool { return strings.HasPrefix(key, d) })
 }
 
 // mapping checks the keys of a struct or map.
@@ -97,6 +117,9 @@ func (w *walker) merge(path *field.Path, into, from *yaml.Node, t reflect.Type) 
 }
 
 func (w *walker) member(path *field.Path, key, value *yaml.Node, t reflect.Type) {
+	if w.isDirective(key.Value) {
+		return
+	}
 	if t.Kind() == reflect.Map {
 		w.value(path, value, t.Elem())
 		return
