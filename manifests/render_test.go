@@ -52,7 +52,7 @@ func TestExamplesRenderToTheirGoldenFiles(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
 			require.NoError(t, manifests.WriteYAML(&out, render(t, load(t, example))))
-			golden.AssertBytes(t, out.Bytes(), example+".golden.yaml")
+			golden.Assert(t, out.String(), example+".golden.yaml")
 		})
 	}
 }

@@ -7,6 +7,8 @@ const (
 	// LabelCluster and LabelGroup say which part of the run an object or pod is.
 	LabelCluster = "tandem.dev/cluster"
 	LabelGroup   = "tandem.dev/group"
+	// LabelOwner holds the user whose run it is.
+	LabelOwner = "tandem.dev/owner"
 	// LabelBackend is on the run's ConfigMap, so that a run is understood without its file.
 	LabelBackend = "tandem.dev/backend"
 
@@ -50,6 +52,16 @@ const (
 	EnvPodUID = "POD_UID"
 	// EnvRegistry is the registry's address in the user containers of pods that have the registry sidecar.
 	EnvRegistry = "TANDEM_REGISTRY"
+
+	// The bounds of the run's port ranges, in the Ray containers of runs that have them.
+	EnvGenerationPortLow  = "TANDEM_GENERATION_PORT_LOW"
+	EnvGenerationPortHigh = "TANDEM_GENERATION_PORT_HIGH"
+	EnvGymPortLow         = "TANDEM_GYM_PORT_LOW"
+	EnvGymPortHigh        = "TANDEM_GYM_PORT_HIGH"
+
+	// Ray's own variables for token authentication (Ray 2.52).
+	EnvRayAuthMode  = "RAY_AUTH_MODE"
+	EnvRayAuthToken = "RAY_AUTH_TOKEN"
 )
 
 // PublishDir is shared by the Ray container, which writes URLs into files here, and the registry sidecar.

@@ -34,6 +34,31 @@ func JobSetName(run string) string { return run }
 // DriverJobName is the driver's Job of the raycluster backend.
 func DriverJobName(run string) string { return run + "-" + GroupDriver }
 
+// RayJobName is the RayJob of a run.
+func RayJobName(run string) string { return run }
+
+// ClaimTemplateName is the ResourceClaimTemplate behind a claim: one for each cluster, one for the run, or one that exists.
+func ClaimTemplateName(run, cluster string, claim *Claim) string {
+	switch {
+	case claim.ResourceClaimTemplate != "":
+		return claim.ResourceClaimTemplate
+	case claim.Shared:
+		return run + "-" + claim.Name
+	default:
+		return run + "-" + cluster + "-" + claim.Name
+	}
+}
+
+// Claim finds a claim by name; nil if there is none.
+func (r *Run) Claim(name string) *Claim {
+	for i := range r.Spec.Claims {
+		if r.Spec.Claims[i].Name == name {
+			return &r.Spec.Claims[i]
+		}
+	}
+	return nil
+}
+
 // ReplicatedJobName is the replicatedJob of a group; that of the driver is GroupDriver.
 func ReplicatedJobName(cluster, group string) string { return cluster + "-" + group }
 

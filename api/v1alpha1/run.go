@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -125,6 +127,11 @@ type Cluster struct {
 	Workers     []WorkerGroup `json:"workers,omitempty"`
 	// Publish lists the endpoints that pods of this cluster put into the registry.
 	Publish []Publish `json:"publish,omitempty"`
+}
+
+// Autoscales tells whether Ray's autoscaler changes the size of the cluster.
+func (c *Cluster) Autoscales() bool {
+	return slices.ContainsFunc(c.Workers, func(w WorkerGroup) bool { return w.Autoscales() })
 }
 
 // RayPorts are the ports a Ray head listens on.

@@ -13,6 +13,12 @@ import (
 // ResourceGPU is what `gpus` asks for.
 const ResourceGPU corev1.ResourceName = "nvidia.com/gpu"
 
+// IsExtendedResource tells whether a resource is one of a device plugin: its request and limit must be equal.
+func IsExtendedResource(name corev1.ResourceName) bool {
+	domain, _, qualified := strings.Cut(string(name), "/")
+	return qualified && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")
+}
+
 // leastMemory is less than any process needs: 64m of memory is a 64 thousandth of a byte.
 var leastMemory = resource.MustParse("1Mi")
 

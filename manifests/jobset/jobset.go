@@ -38,20 +38,19 @@ func replicatedJobs(run *v1alpha1.Run) []*jobsetac.ReplicatedJobApplyConfigurati
 	var jobs []*jobsetac.ReplicatedJobApplyConfiguration
 	for i := range run.Spec.Clusters {
 		cluster := &run.Spec.Clusters[i]
-		jobs = append(jobs, group(pod.Head(run, cluster), 1))
-		for j := range cluster.Workers {
-			worker := &cluster.Workers[j]
+		jobs = append(jobs, group(pod.Head(run, cluster)))
+		for _, worker := range pod.Workers(run, cluster) {
 			// JobSet refuses a replicatedJob without pods.
-			if worker.Pods() > 0 {
-				jobs = append(jobs, group(pod.Worker(run, cluster, worker), worker.Pods()))
+			if worker.Segment.Pods > 0 {
+				jobs = append(jobs, group(worker))
 			}
 		}
 	}
 	return append(jobs, replicatedJob(v1alpha1.GroupDriver, pod.DriverLabels(run), 1, pod.Driver(run)))
 }
 
-func group(g pod.Group, pods int32) *jobsetac.ReplicatedJobApplyConfiguration {
-	return replicatedJob(v1alpha1.ReplicatedJobName(g.Cluster.Name, g.Name), g.Labels(), pods, g.Template())
+func group(g pod.Group) *jobsetac.ReplicatedJobApplyConfiguration {
+	return replicatedJob(v1alpha1.ReplicatedJobName(g.Cluster.Name, g.Segment.Name), g.Labels(), g.Segment.Pods, g.Template())
 }
 
 // replicatedJob holds all pods of a group in one Job, so that their host names count up from <run>-<cluster>-<group>-0-0.

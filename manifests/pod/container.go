@@ -22,20 +22,28 @@ const (
 
 // rayContainer is containers[0] of a head or worker.
 func (g Group) rayContainer() *corev1ac.ContainerApplyConfiguration {
-	return userContainer(g.Run, RayContainer).
+	return userContainer(g.Run, RayContainer, g.Spec.Image).
 		WithCommand(startCommand()...).
 		WithArgs(g.startArgs()...).
 		WithEnv(g.env()...).
 		WithPorts(g.ports()...).
-		WithResources(resources(g.Spec.Resources, g.Spec.Limits, g.Spec.GPUs)).
+		WithEnvFrom(g.envFrom()...).
+		WithResources(resources(g.Spec.Resources, g.Spec.Limits, g.Spec.GPUs).WithClaims(g.containerClaims()...)).
 		WithVolumeMounts(g.rayMounts()...).
 		WithReadinessProbe(g.readiness()).
 		WithLivenessProbe(g.liveness())
 }
 
-// userContainer runs the trainer image.
-func userContainer(run *v1alpha1.Run, name string) *corev1ac.ContainerApplyConfiguration {
-	return withPullPolicy(run, corev1ac.Container().WithName(name).WithImage(run.Spec.Image))
+// userContainer runs the trainer image, or another where the group names one.
+func userContainer(run *v1alpha1.Run, name, image string) *corev1ac.ContainerApplyConfiguration {
+	if image == "" {
+		image = run.Spec.Image
+	}
+	container := withPullPolicy(run, corev1ac.Container().WithName(name).WithImage(image))
+	if run.Spec.Code != nil && name == RayContainer {
+		container.WithWorkingDir(run.Spec.Code.Path)
+	}
+	return container
 }
 
 func withPullPolicy(run *v1alpha1.Run, c *corev1ac.ContainerApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
@@ -66,13 +74,28 @@ func port(name string, number int32) *corev1ac.ContainerPortApplyConfiguration {
 }
 
 func resources(requests, limits corev1.ResourceList, gpus int32) *corev1ac.ResourceRequirementsApplyConfiguration {
-	requests, limits = withGPUs(requests, gpus), withGPUs(limits, gpus)
+	requests, limits = withGPUs(requests, gpus), withGPUs(withExtended(limits, requests), gpus)
 	out := corev1ac.ResourceRequirements()
 	if len(requests) > 0 {
 		out.WithRequests(requests)
 	}
 	if len(limits) > 0 {
 		out.WithLimits(limits)
+	}
+	return out
+}
+
+// withExtended makes limits of the requests for extended resources: Kubernetes wants the two to be equal.
+func withExtended(limits, requests corev1.ResourceList) corev1.ResourceList {
+	out := maps.Clone(limits)
+	for name, quantity := range requests {
+		if !v1alpha1.IsExtendedResource(name) {
+			continue
+		}
+		if out == nil {
+			out = corev1.ResourceList{}
+		}
+		out[name] = quantity
 	}
 	return out
 }

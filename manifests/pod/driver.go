@@ -3,6 +3,7 @@ package pod
 import (
 	_ "embed"
 	"net"
+	"slices"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -41,11 +42,12 @@ func submitCommand() []string {
 
 // Driver is the pod that submits the driver's command as a Ray job. It ends with the exit code of that command.
 func Driver(run *v1alpha1.Run) *corev1ac.PodTemplateSpecApplyConfiguration {
-	return corev1ac.PodTemplateSpec().
-		WithLabels(DriverLabels(run)).
-		WithSpec(podSpec(run).
-			WithInitContainers(driverWaits(run)...).
-			WithContainers(driverContainer(run)))
+	spec := podSpec(run).
+		WithInitContainers(driverWaits(run)...).
+		WithContainers(driverContainer(run))
+	place(spec, run.Spec.PodSettings)
+	template := corev1ac.PodTemplateSpec().WithLabels(DriverLabels(run)).WithSpec(spec)
+	return overlay(template, DriverContainer, []*v1alpha1.PodTemplate{run.Spec.PodTemplate, run.Spec.Driver.PodTemplate})
 }
 
 // DriverLabels are those of the driver's pod and Job.
@@ -64,10 +66,10 @@ func driverWaits(run *v1alpha1.Run) []*corev1ac.ContainerApplyConfiguration {
 
 func driverContainer(run *v1alpha1.Run) *corev1ac.ContainerApplyConfiguration {
 	driver := run.Spec.Driver
-	return userContainer(run, DriverContainer).
+	return userContainer(run, DriverContainer, "").
 		WithCommand(submitCommand()...).
 		WithArgs(submitArgs(run)...).
-		WithEnv(append(baseEnv(run), userEnv(driver.Env)...)...).
+		WithEnv(slices.Concat(baseEnv(run), tokenEnv(run), userEnv(driver.Env))...).
 		WithResources(resources(driver.Resources, driver.Limits, 0))
 }
 
@@ -75,11 +77,19 @@ func driverContainer(run *v1alpha1.Run) *corev1ac.ContainerApplyConfiguration {
 func submitArgs(run *v1alpha1.Run) []string {
 	_, dashboard := driverAddresses(run)
 	driver := run.Spec.Driver
-	args := []string{dashboard, run.Metadata.Name, strconv.Itoa(len(driver.Env))}
+	args := []string{dashboard, submissionID(run), strconv.Itoa(len(driver.Env))}
 	for _, variable := range driver.Env {
 		args = append(args, variable.Name)
 	}
 	return append(args, driver.Command...)
+}
+
+// submissionID is the name of the run, unless it may be submitted again: Ray takes each id once.
+func submissionID(run *v1alpha1.Run) string {
+	if run.Spec.Driver.Retries == 0 && run.Spec.Failure.MaxRestarts == 0 {
+		return run.Metadata.Name
+	}
+	return "$(" + v1alpha1.EnvPodName + ")"
 }
 
 // driverAddresses are those of the GCS and of the dashboard of the cluster that the driver is submitted to, as HOST:PORT.

@@ -27,10 +27,44 @@ func (g Group) env() []*corev1ac.EnvVarApplyConfiguration {
 	if g.hasRegistry() {
 		env = append(env, literal(v1alpha1.EnvRegistry, v1alpha1.RegistryURL))
 	}
-	if !declares(g.Spec.Env, "RAY_ADDRESS") {
+	if !declares(g.settings.Env, "RAY_ADDRESS") {
 		env = append(env, literal("RAY_ADDRESS", g.gcsAddress()))
 	}
-	return append(env, userEnv(g.Spec.Env)...)
+	return slices.Concat(env, tokenEnv(g.Run), rangeEnv(g.Run), userEnv(g.settings.Env))
+}
+
+// tokenEnv makes Ray ask for a token, and gives it to Ray's own processes and clients.
+func tokenEnv(run *v1alpha1.Run) []*corev1ac.EnvVarApplyConfiguration {
+	if run.Spec.RayToken == nil {
+		return nil
+	}
+	return []*corev1ac.EnvVarApplyConfiguration{
+		literal(v1alpha1.EnvRayAuthMode, "token"),
+		fromSecret(v1alpha1.EnvRayAuthToken, run.Spec.RayToken),
+	}
+}
+
+// rangeEnv tells servers which ports they may take.
+func rangeEnv(run *v1alpha1.Run) []*corev1ac.EnvVarApplyConfiguration {
+	var out []*corev1ac.EnvVarApplyConfiguration
+	add := func(ports v1alpha1.PortRange, low, high string) {
+		if from, to, err := ports.Bounds(); err == nil { // none is given, or Validate has refused it
+			out = append(out, literal(low, decimal(from)), literal(high, decimal(to)))
+		}
+	}
+	add(run.Spec.PortRanges.Generation, v1alpha1.EnvGenerationPortLow, v1alpha1.EnvGenerationPortHigh)
+	add(run.Spec.PortRanges.Gym, v1alpha1.EnvGymPortLow, v1alpha1.EnvGymPortHigh)
+	return out
+}
+
+// envFrom takes over whole Secrets and ConfigMaps.
+func (g Group) envFrom() []*corev1ac.EnvFromSourceApplyConfiguration {
+	out := make([]*corev1ac.EnvFromSourceApplyConfiguration, len(g.settings.EnvFrom))
+	for i := range g.settings.EnvFrom {
+		out[i] = &corev1ac.EnvFromSourceApplyConfiguration{}
+		mustConvert(g.settings.EnvFrom[i], out[i])
+	}
+	return out
 }
 
 func declares(env []corev1.EnvVar, name string) bool {
@@ -44,6 +78,12 @@ func literal(name, value string) *corev1ac.EnvVarApplyConfiguration {
 func fromField(name, path string) *corev1ac.EnvVarApplyConfiguration {
 	return corev1ac.EnvVar().WithName(name).WithValueFrom(
 		corev1ac.EnvVarSource().WithFieldRef(corev1ac.ObjectFieldSelector().WithFieldPath(path)))
+}
+
+func fromSecret(name string, key *corev1.SecretKeySelector) *corev1ac.EnvVarApplyConfiguration {
+	selector := &corev1ac.SecretKeySelectorApplyConfiguration{}
+	mustConvert(key, selector)
+	return corev1ac.EnvVar().WithName(name).WithValueFrom(corev1ac.EnvVarSource().WithSecretKeyRef(selector))
 }
 
 // userEnv takes over the variables of the file as they are.

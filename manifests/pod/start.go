@@ -24,9 +24,15 @@ func startCommand() []string {
 // Ray has the startup grace to answer: a worker's waits for its head that long.
 func (g Group) startArgs() []string {
 	ray, grace := g.rayArgs(), g.Run.Spec.Failure.StartupGrace.Duration
-	args := []string{decimal(v1alpha1.RayAgentPort), strconv.Itoa(int(math.Ceil(grace.Seconds()))), strconv.Itoa(len(ray))}
+	args := []string{
+		decimal(v1alpha1.RayAgentPort), strconv.Itoa(int(math.Ceil(grace.Seconds()))),
+		verbatim(g.Spec.Setup), strconv.Itoa(len(ray)),
+	}
 	return slices.Concat(args, ray, g.Spec.Command)
 }
+
+// verbatim keeps Kubernetes from expanding $(NAME) and $$ in a script.
+func verbatim(script string) string { return strings.ReplaceAll(script, "$", "$$") }
 
 func (g Group) rayArgs() []string {
 	if g.isHead() {
@@ -56,7 +62,12 @@ func (g Group) RayStartParams() map[string]string {
 		params["dashboard-host"] = "0.0.0.0"
 		params["dashboard-port"] = decimal(g.Cluster.Ports.Dashboard)
 		params["ray-client-server-port"] = decimal(g.Cluster.Ports.Client)
-		params["no-monitor"] = "true" // the monitor is Ray's autoscaler; the size of a run is fixed
+		if !g.Cluster.Autoscales() {
+			params["no-monitor"] = "true" // the monitor is Ray's autoscaler; the size of the cluster is fixed
+		}
+	}
+	if low, high, err := g.Run.Spec.PortRanges.Ray.Bounds(); err == nil { // as in rangeEnv
+		params["min-worker-port"], params["max-worker-port"] = decimal(low), decimal(high)
 	}
 	if g.Spec.GPUs > 0 {
 		params["num-gpus"] = decimal(g.Spec.GPUs)

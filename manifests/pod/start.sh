@@ -1,13 +1,13 @@
-# Runs `ray start --block` and, where the group has a command, that command beside it as soon as Ray answers. The first of the two that
+# Runs the group's setup script, then `ray start --block` and, where the group has a command, that command beside it as soon as Ray answers. The first of the two that
 # ends, ends the container: the other gets SIGTERM and some time to stop. Arguments: the port of Ray's dashboard agent, how many seconds
-# Ray has to answer there, the number of Ray arguments, these, the command.
+# Ray has to answer there, the group's setup script, the number of Ray arguments, these, the command.
 #
 # Kubernetes expands dollar-parenthesis and a doubled dollar sign in commands, so neither is used here.
 
 ulimit -n 65536 2>/dev/null || echo "tandem: the limit of open files stays as it is" >&2
 
-agent_port=$1 ready_seconds=$2 ray_count=$3
-shift 3
+agent_port=$1 ready_seconds=$2 setup=$3 ray_count=$4
+shift 4
 ray_args=("${@:1:ray_count}")
 shift "$ray_count"
 
@@ -84,6 +84,21 @@ await_ray() {
     fi
   done
 }
+
+# The setup script may export variables, and add to ray_args. It may leave by exit, too.
+if [[ -n $setup ]]; then
+  trap 'code=$?; echo "tandem: the setup script left with exit code $code" >&2; if ((code == 0)); then code=1; fi; exit "$code"' EXIT
+  eval "$setup"
+  code=$?
+  set +eux +o pipefail # what it set is for itself
+  trap - EXIT
+  if ((code != 0)); then
+    said="the setup script failed with exit code $code"
+    echo "tandem: $said" >&2
+    if [[ -n $TANDEM_REGISTRY ]]; then report "pod $POD_NAME: $said" || echo "tandem: the registry sidecar cannot be told" >&2; fi
+    exit "$code"
+  fi
+fi
 
 run "ray start" ray start "${ray_args[@]}" --block
 if (($# == 0)); then

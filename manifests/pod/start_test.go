@@ -49,7 +49,7 @@ func agent(t *testing.T, answers ...int) string {
 // start prepares the script with two Ray arguments and a command. Ray answers at once.
 func start(t *testing.T, scripts map[string]string, command ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
-	return startArgs(t, scripts, append([]string{agent(t, http.StatusOK), "60", "2", "--head", "--port=1"}, command...)...)
+	return startArgs(t, scripts, append([]string{agent(t, http.StatusOK), "60", "", "2", "--head", "--port=1"}, command...)...)
 }
 
 // startArgs prepares the script with all its arguments.
@@ -190,7 +190,7 @@ func TestWhatEndedIsReportedToTheRegistry(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			registry, told := fakeRegistry(t)
-			args := slices.Concat([]string{agent(t, http.StatusOK), "60", "1"}, tt.rayArgs, []string{"app"})
+			args := slices.Concat([]string{agent(t, http.StatusOK), "60", "", "1"}, tt.rayArgs, []string{"app"})
 			cmd, _, stderr := startArgs(t, map[string]string{"ray": tt.ray, "app": tt.app}, args...)
 			cmd.Env = append(cmd.Env, "TANDEM_REGISTRY="+registry, "POD_NAME=pød-1")
 			_ = cmd.Run()
@@ -246,7 +246,7 @@ func TestAProcessThatEndsAtOnceIsNotMissed(t *testing.T) {
 func TestTheCommandStartsOnceRayAnswers(t *testing.T) {
 	t.Parallel()
 	port := agent(t, http.StatusServiceUnavailable, http.StatusServiceUnavailable, http.StatusOK)
-	cmd, stdout, stderr := startArgs(t, map[string]string{"ray": rayIsServer, "app": printsArgs}, port, "60", "1", "--head", "app", "x")
+	cmd, stdout, stderr := startArgs(t, map[string]string{"ray": rayIsServer, "app": printsArgs}, port, "60", "", "1", "--head", "app", "x")
 	_ = cmd.Run()
 	require.Equal(t, 7, cmd.ProcessState.ExitCode(), stderr)
 	require.Equal(t, "[x]", stdout.String())
@@ -267,7 +267,7 @@ func TestTheCommandDoesNotStartWithoutRay(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			registry, told := fakeRegistry(t)
-			cmd, stdout, stderr := startArgs(t, map[string]string{"ray": tt.ray, "app": printsArgs}, tt.port, tt.seconds, "1", "--head", "app")
+			cmd, stdout, stderr := startArgs(t, map[string]string{"ray": tt.ray, "app": printsArgs}, tt.port, tt.seconds, "", "1", "--head", "app")
 			cmd.Env = append(cmd.Env, "TANDEM_REGISTRY="+registry, "POD_NAME=p")
 			_ = cmd.Run()
 			require.Equal(t, 1, cmd.ProcessState.ExitCode(), stderr)
@@ -280,9 +280,38 @@ func TestTheCommandDoesNotStartWithoutRay(t *testing.T) {
 	}
 }
 
+func TestTheSetupScriptComesBeforeRay(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, setup string
+		code        int
+		stdout      string
+		stderr      string
+	}{
+		{"what it exports is inherited", "set -eu; export GREETING='good day'", 7, "[--head][--block]good day", ""},
+		{"it may add flags of ray start", `ray_args+=(--resources='{"topo_rank": 1}')`, 7, `[--head][--resources={"topo_rank": 1}][--block]`, ""},
+		{"it may be several lines", "a=1\nexport GREETING=$((a + 1))", 7, "[--head][--block]2", ""},
+		{"one that fails fails the container", "false", 1, "", "the setup script failed with exit code 1"},
+		{"one that exits has not said that all is well", "exit 0", 1, "", "the setup script left with exit code 0"},
+		{"one that exits keeps its code", "exit 9", 9, "", "the setup script left with exit code 9"},
+		{"one under set -e that fails", "set -e; (exit 5); true", 5, "", "the setup script left with exit code 5"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ray := `shift; printf '[%s]' "$@"; printf '%s' "$GREETING"; exit 7`
+			cmd, stdout, stderr := startArgs(t, map[string]string{"ray": ray}, "1", "60", tt.setup, "1", "--head")
+			_ = cmd.Run() // its code is looked at
+			require.Equal(t, tt.code, cmd.ProcessState.ExitCode(), stderr)
+			require.Equal(t, tt.stdout, stdout.String())
+			require.Contains(t, stderr.String(), tt.stderr)
+		})
+	}
+}
+
 func TestKubernetesLeavesTheScriptsAlone(t *testing.T) {
 	t.Parallel()
-	for _, script := range []string{startScript, submitScript} {
+	for _, script := range []string{startScript, submitScript, fetchScript} {
 		require.NotContains(t, script, "$(", "Kubernetes expands $(NAME) in commands")
 		require.NotContains(t, script, "$$", "Kubernetes turns $$ into $ in commands")
 	}

@@ -52,9 +52,10 @@ code=$?
 # describe reads into $answer what the head knows of the job. `ray job submit` exits 1 for a job that failed, whatever its exit code, and
 # 0 for one that was stopped.
 describe() {
-  local head
+  local head token=
+  if [[ -n $RAY_AUTH_TOKEN ]]; then token="Authorization: Bearer $RAY_AUTH_TOKEN"$'\r\n'; fi
   exec {head}<>"/dev/tcp/${dashboard%:*}/${dashboard##*:}" || return
-  printf 'GET /api/jobs/%s HTTP/1.0\r\n\r\n' "$id" >&"$head"
+  printf 'GET /api/jobs/%s HTTP/1.0\r\n%s\r\n' "$id" "$token" >&"$head"
   read -r -t 10 -d '' -u "$head" answer # fails at the end of the answer, which is what it reads to
   [[ $answer == "HTTP/1."[01]" 200 "* ]]
 }

@@ -13,11 +13,25 @@ func (g Group) Template() *corev1ac.PodTemplateSpecApplyConfiguration {
 	spec := podSpec(g.Run).
 		WithInitContainers(g.initContainers()...).
 		WithContainers(g.rayContainer()).
-		WithVolumes(g.volumes()...)
+		WithVolumes(g.volumes()...).
+		WithResourceClaims(g.resourceClaims()...)
+	place(spec, g.settings)
 	if account := g.serviceAccount(); account != "" {
 		spec.WithServiceAccountName(account)
 	}
-	return corev1ac.PodTemplateSpec().WithLabels(g.Labels()).WithSpec(spec)
+	return overlay(corev1ac.PodTemplateSpec().WithLabels(g.Labels()).WithSpec(spec), RayContainer, g.overlays)
+}
+
+// place says where the pod may go.
+func place(spec *corev1ac.PodSpecApplyConfiguration, settings v1alpha1.PodSettings) {
+	if len(settings.NodeSelector) > 0 {
+		spec.WithNodeSelector(settings.NodeSelector)
+	}
+	for i := range settings.Tolerations {
+		toleration := &corev1ac.TolerationApplyConfiguration{}
+		mustConvert(settings.Tolerations[i], toleration)
+		spec.WithTolerations(toleration)
+	}
 }
 
 // Labels are those of the group's pods and of the objects that make them.
@@ -25,14 +39,14 @@ func (g Group) Labels() map[string]string { return Labels(g.Run, g.Cluster.Name,
 
 // initContainers are the sidecars and, on JobSet, the wait for the head; KubeRay adds its own wait to workers.
 func (g Group) initContainers() []*corev1ac.ContainerApplyConfiguration {
-	var out []*corev1ac.ContainerApplyConfiguration
+	out := g.fetchCode()
 	if g.hasRegistry() {
 		out = append(out, g.registrySidecar())
 	}
 	if g.hasPeerwatch() {
 		out = append(out, g.peerwatchSidecar())
 	}
-	if !g.isHead() && !g.isRayCluster() {
+	if !g.isHead() && !g.onKubeRay() {
 		out = append(out, waitForTCP(g.Run, "wait-for-head", g.gcsAddress()))
 	}
 	return out
@@ -49,12 +63,18 @@ func podSpec(run *v1alpha1.Run) *corev1ac.PodSpecApplyConfiguration {
 	if run.Spec.Scheduling.Scheduler == v1alpha1.SchedulerKAI {
 		spec.WithSchedulerName("kai-scheduler")
 	}
+	if class := run.Spec.Scheduling.PriorityClass; class != "" {
+		spec.WithPriorityClassName(class)
+	}
 	return spec
 }
 
 // Labels are the labels of a run's objects and pods, with the queue where KAI looks for it.
 func Labels(run *v1alpha1.Run, cluster, group string) map[string]string {
 	labels := v1alpha1.Labels(run.Metadata.Name, cluster, group)
+	if run.Spec.User != "" {
+		labels[v1alpha1.LabelOwner] = run.Spec.User
+	}
 	if run.Spec.Scheduling.Scheduler == v1alpha1.SchedulerKAI {
 		maps.Copy(labels, map[string]string{v1alpha1.LabelKAIQueue: run.Spec.Scheduling.Queue})
 	}

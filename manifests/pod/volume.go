@@ -1,6 +1,8 @@
 package pod
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
@@ -8,6 +10,7 @@ import (
 )
 
 const (
+	codeVolume    = "tandem-code"
 	publishVolume = "tandem-publish"
 	tokenVolume   = "tandem-token"
 	shmVolume     = "dshm"
@@ -21,7 +24,7 @@ const (
 // volumes of the pod. KubeRay adds /dev/shm itself, with a limit that follows the container's memory.
 func (g Group) volumes() []*corev1ac.VolumeApplyConfiguration {
 	var out []*corev1ac.VolumeApplyConfiguration
-	if !g.isRayCluster() {
+	if !g.onKubeRay() && !g.mounts("/dev/shm") {
 		out = append(out, corev1ac.Volume().WithName(shmVolume).WithEmptyDir(
 			corev1ac.EmptyDirVolumeSource().WithMedium(corev1.StorageMediumMemory)))
 	}
@@ -31,17 +34,48 @@ func (g Group) volumes() []*corev1ac.VolumeApplyConfiguration {
 	if g.hasRegistry() {
 		out = append(out, apiToken())
 	}
+	out = append(out, g.codeVolumes()...)
+	for i := range g.settings.Volumes {
+		volume := g.settings.Volumes[i]
+		ac := &corev1ac.VolumeApplyConfiguration{}
+		mustConvert(corev1.Volume{Name: volume.Name, VolumeSource: volume.VolumeSource}, ac)
+		out = append(out, ac)
+	}
 	return out
+}
+
+// mounts tells whether the file mounts something there.
+func (g Group) mounts(path string) bool {
+	return slices.ContainsFunc(g.settings.Volumes, func(v v1alpha1.Volume) bool {
+		return slices.ContainsFunc(v.Mounts, func(m v1alpha1.Mount) bool { return m.Path == path })
+	})
 }
 
 // rayMounts never hold the token.
 func (g Group) rayMounts() []*corev1ac.VolumeMountApplyConfiguration {
 	var out []*corev1ac.VolumeMountApplyConfiguration
-	if !g.isRayCluster() {
+	if !g.onKubeRay() && !g.mounts("/dev/shm") {
 		out = append(out, mount(shmVolume, "/dev/shm"))
 	}
 	if g.publishesFiles() {
 		out = append(out, mount(publishVolume, v1alpha1.PublishDir))
+	}
+	out = append(out, g.codeMounts()...)
+	for _, volume := range g.settings.Volumes {
+		for _, m := range volume.Mounts {
+			out = append(out, placed(volume.Name, m))
+		}
+	}
+	return out
+}
+
+func placed(volume string, m v1alpha1.Mount) *corev1ac.VolumeMountApplyConfiguration {
+	out := mount(volume, m.Path)
+	if m.SubPath != "" {
+		out.WithSubPath(m.SubPath)
+	}
+	if m.ReadOnly {
+		out.WithReadOnly(true)
 	}
 	return out
 }

@@ -26,9 +26,8 @@ func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) *rayac.RayClusterApplyC
 		WithRayVersion(run.Spec.RayVersion).
 		WithEnableInTreeAutoscaling(false).
 		WithHeadGroupSpec(head(pod.Head(run, cluster)))
-	for i := range cluster.Workers {
-		worker := &cluster.Workers[i]
-		spec.WithWorkerGroupSpecs(workers(pod.Worker(run, cluster, worker), worker.Pods()))
+	for _, group := range pod.Workers(run, cluster) {
+		spec.WithWorkerGroupSpecs(workers(group))
 	}
 	return rayac.RayCluster(v1alpha1.RayClusterName(run.Metadata.Name, cluster.Name), run.Metadata.Namespace).
 		WithLabels(pod.Labels(run, cluster.Name, "")).
@@ -40,9 +39,10 @@ func head(g pod.Group) *rayac.HeadGroupSpecApplyConfiguration {
 }
 
 // workers is a group of fixed size; KubeRay wants the bounds spelt out.
-func workers(g pod.Group, replicas int32) *rayac.WorkerGroupSpecApplyConfiguration {
+func workers(g pod.Group) *rayac.WorkerGroupSpecApplyConfiguration {
+	replicas := g.Segment.Pods
 	return rayac.WorkerGroupSpec().
-		WithGroupName(g.Name).
+		WithGroupName(g.Segment.Name).
 		WithReplicas(replicas).
 		WithMinReplicas(replicas).
 		WithMaxReplicas(replicas).
