@@ -1,0 +1,90 @@
+package kai
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// externalGang is a PodGroup among the objects, with the pods that name it.
+func externalGang(features Features, podGroup *PodGroup, objects *Objects) Gang {
+	gang := Gang{
+		Name: podGroup.Metadata.Name, Namespace: podGroup.Metadata.Namespace, External: true, Count: 1,
+		Queue: podGroup.Spec.Queue, PriorityClass: podGroup.Spec.PriorityClassName, staleness: podGroup.Spec.StalenessGracePeriod,
+	}
+	pods := map[string]int32{}
+	for _, o := range objects.owners {
+		for _, g := range o.groups {
+			if g.usesKAI() && g.podGroup() == gang.Name && o.meta.Namespace == gang.Namespace && o.skips(features, g) {
+				gang.members = append(gang.members, member{o, g})
+				pods[g.subGroup()] += g.pods
+			}
+		}
+	}
+	for _, sub := range podGroup.Spec.SubGroups {
+		gang.SubGroups = append(gang.SubGroups, SubGroup{
+			Name: sub.Name, Parent: sub.Parent, Min: or(sub.MinMember, 0), Pods: pods[sub.Name],
+			MinSubGroup: or(sub.MinSubGroup, children(podGroup.Spec.SubGroups, sub.Name)), Topology: sub.TopologyConstraint,
+		})
+	}
+	gang.count(podGroup, pods)
+	if len(gang.members) == 0 {
+		gang.Broken = noMembers(features)
+	}
+	return gang
+}
+
+// count sets the sizes. Where there are subgroups only pods that name a leaf count.
+func (g *Gang) count(podGroup *PodGroup, pods map[string]int32) {
+	if len(g.SubGroups) == 0 {
+		g.Min = or(podGroup.Spec.MinMember, 1)
+		for _, name := range sortedKeys(pods) {
+			g.Pods += pods[name]
+		}
+		return
+	}
+	for _, leaf := range g.Leaves() {
+		g.Pods += leaf.Pods
+	}
+	g.MinSubGroup = or(podGroup.Spec.MinSubGroup, children(podGroup.Spec.SubGroups, ""))
+	if findCycle(podGroup.Spec.SubGroups) == nil {
+		g.Min = required(g.SubGroups, "", g.MinSubGroup)
+	}
+}
+
+func noMembers(features Features) string {
+	if !features.SkipPodGrouper {
+		return "before KAI 0.15 the podgrouper takes owned pods away from a PodGroup that it did not make"
+	}
+	return fmt.Sprintf("no pods of the objects name it in annotation %s and skip the podgrouper", AnnotationPodGroup)
+}
+
+func children(groups []SubGroupSpec, parent string) int32 {
+	n := int32(0)
+	for _, group := range groups {
+		if group.Parent == parent {
+			n++
+		}
+	}
+	return n
+}
+
+// required is how many pods must be placed below a parent: KAI takes the first subgroups by name where not all are needed.
+func required(subGroups []SubGroup, parent string, need int32) int32 {
+	var below []SubGroup
+	for _, sub := range subGroups {
+		if sub.Parent == parent && sub.Name != parent {
+			below = append(below, sub)
+		}
+	}
+	slices.SortFunc(below, func(a, b SubGroup) int { return strings.Compare(a.Name, b.Name) })
+	sum := int32(0)
+	for _, sub := range below[:min(int(need), len(below))] {
+		if sub.MinSubGroup > 0 {
+			sum += required(subGroups, sub.Name, sub.MinSubGroup)
+			continue
+		}
+		sum += sub.Min
+	}
+	return sum
+}
