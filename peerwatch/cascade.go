@@ -66,9 +66,7 @@ const tellTimeout = 2 * time.Second
 func (w *Watcher) tell(ctx context.Context, action Action, obs Observation) []Step {
 	var tasks []task
 	if action.Kind != Succeed {
-		tasks = append(tasks, task{kind: StepReport, name: "report the error", timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
-			return w.reportError(ctx, action.Reason)
-		}})
+		tasks = append(tasks, w.reporting(action.Reason))
 		tasks = append(tasks, task{kind: StepPostMortem, name: "save the post-mortem", optional: true, timeout: tellTimeout, do: func(ctx context.Context) error {
 			return w.postMortem(ctx, action, obs)
 		}})
@@ -108,6 +106,12 @@ func forEach(n int, do func(i int)) {
 		group.Go(func() { do(i) })
 	}
 	group.Wait()
+}
+
+func (w *Watcher) reporting(reason string) task {
+	return task{kind: StepReport, name: "report the error", timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
+		return w.reportError(ctx, reason)
+	}}
 }
 
 // reportError is done as well when there is nobody to report to: `tandem down` removes the registry first.

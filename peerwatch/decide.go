@@ -1,6 +1,7 @@
 package peerwatch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,6 +44,11 @@ type Policy struct {
 	// UnreadyGrace is how long a head that was ready may be unready before that is a failure. It covers a slow probe
 	// and a node that blinks; what cannot heal (a restart, a replaced pod) fails at once. Default 2 minutes.
 	UnreadyGrace time.Duration
+	// StuckGrace is how long a pod may be unable to start (an image that cannot be pulled, an init container that fails)
+	// and KubeRay unable to make pods, before that is a failure. It covers a registry that is away. Default 5 minutes.
+	StuckGrace time.Duration
+	// UnschedulableGrace is how long a pod may find no node before that is a failure. 0, the default, is StartupGrace.
+	UnschedulableGrace time.Duration
 	// Sidecars are the containers whose restarts say nothing about Ray. Default peerwatch, registry and KubeRay's
 	// autoscaler.
 	Sidecars []string
@@ -52,8 +58,20 @@ type Policy struct {
 func DefaultPolicy() Policy {
 	return Policy{
 		OnFailure: FailureCascade, OnSuspend: SuspendWait,
-		StartupGrace: 20 * time.Minute, UnreadyGrace: 2 * time.Minute,
+		StartupGrace: 20 * time.Minute, UnreadyGrace: 2 * time.Minute, StuckGrace: 5 * time.Minute,
 		Sidecars: []string{"peerwatch", "registry", "autoscaler"},
+	}
+}
+
+// grace is how long a trouble of a pod is waited out.
+func (p Policy) grace(t Trouble) time.Duration {
+	switch t {
+	case Unschedulable:
+		return cmp.Or(p.UnschedulableGrace, p.StartupGrace)
+	case Stuck:
+		return p.StuckGrace
+	default:
+		return p.UnreadyGrace
 	}
 }
 
@@ -188,13 +206,22 @@ func judgeCluster(p Policy, c Cluster, now time.Time) *Action {
 	if c.Suspended {
 		return judgeSuspension(p, c)
 	}
-	if verdict := judgeHeads(p, c); verdict != nil {
-		return verdict
+	return worst(judgeHeads(p, c, now), judgeWorkers(p, c, now), judgeGroups(p, c, now), judgeReplicas(p, c, now), judgeReadiness(p, c, now))
+}
+
+// worst is the first failure, else the wait that ends first. The verdicts are in the order of causes.
+func worst(verdicts ...*Action) *Action {
+	var wait *Action
+	for _, verdict := range verdicts {
+		switch {
+		case verdict == nil:
+		case verdict.Kind == Fail:
+			return verdict
+		case wait == nil || verdict.At.Before(wait.At):
+			wait = verdict
+		}
 	}
-	if verdict := judgeWorkers(p, c); verdict != nil {
-		return verdict
-	}
-	return judgeReadiness(p, c, now)
+	return wait
 }
 
 // judgeObject looks at the RayCluster itself. A watcher's own cluster going away is for its peers to judge.
@@ -225,7 +252,7 @@ func judgeSuspension(p Policy, c Cluster) *Action {
 
 // judgeHeads looks at the head pods. What happens to the pods of a watcher's own cluster while that goes away is no
 // evidence, nor is the deletion of the pod it runs in.
-func judgeHeads(p Policy, c Cluster) *Action {
+func judgeHeads(p Policy, c Cluster, now time.Time) *Action {
 	if c.PodsBlind != "" || (c.Self && !c.usable()) {
 		return nil
 	}
@@ -233,46 +260,58 @@ func judgeHeads(p Policy, c Cluster) *Action {
 	if c.FirstHead != "" && len(heads) == 0 && !c.Self {
 		return failed("head pod of RayCluster %s is gone", c.Name)
 	}
+	var verdicts []*Action
 	for _, pod := range heads {
-		if c.Self && pod.Deleting {
-			continue
-		}
-		if verdict := judgeHead(p, c, pod); verdict != nil {
-			return verdict
+		if !c.Self || !pod.Deleting {
+			verdicts = append(verdicts, judgeHead(p, c, pod, now))
 		}
 	}
-	return nil
+	return worst(verdicts...)
 }
 
-func judgeHead(p Policy, c Cluster, pod Pod) *Action {
-	switch {
-	case pod.UID != c.FirstHead:
+func judgeHead(p Policy, c Cluster, pod Pod, now time.Time) *Action {
+	if pod.UID != c.FirstHead {
 		return failed("head pod of RayCluster %s was replaced by %s", c.Name, pod.Name)
-	case pod.Deleting:
-		return failed("head pod %s of RayCluster %s is being deleted", pod.Name, c.Name)
 	}
-	return judgePod(p, c, pod, "head pod")
+	return judgePod(p, c, pod, "head pod", now)
 }
 
 // judgeWorkers looks at the worker pods of a cluster that is there to stay: its size is fixed, so each of them is missed.
-// One that is gone without a trace is left to Ray and the driver, and so is readiness: a head says how its cluster is.
-func judgeWorkers(p Policy, c Cluster) *Action {
+// Their readiness is left to Ray: a head says how its cluster is.
+func judgeWorkers(p Policy, c Cluster, now time.Time) *Action {
 	if c.PodsBlind != "" || c.Blind != "" || !c.usable() {
 		return nil
 	}
+	var verdicts []*Action
 	for _, pod := range c.workers() {
-		if pod.Deleting {
-			return failed("worker pod %s of RayCluster %s is being deleted", pod.Name, c.Name)
-		}
-		if verdict := judgePod(p, c, pod, "worker pod"); verdict != nil {
-			return verdict
-		}
+		verdicts = append(verdicts, judgePod(p, c, pod, "worker pod", now))
 	}
-	return nil
+	return worst(verdicts...)
 }
 
-// judgePod looks at how a pod and its containers ended.
-func judgePod(p Policy, c Cluster, pod Pod, what string) *Action {
+// judgeGroups looks for workers that vanished without being seen to end.
+func judgeGroups(p Policy, c Cluster, now time.Time) *Action {
+	if c.PodsBlind != "" || c.Blind != "" || !c.usable() {
+		return nil
+	}
+	var verdicts []*Action
+	for _, g := range c.Groups {
+		if g.Complete && !g.ShortSince.IsZero() {
+			verdicts = append(verdicts, graceful(g.ShortSince.Add(p.UnreadyGrace), now, failed(
+				"worker group %q of RayCluster %s has had %d of %d workers for %s", g.Name, c.Name, g.Have, g.Min, p.UnreadyGrace)))
+		}
+	}
+	return worst(verdicts...)
+}
+
+// because appends a reason, if there is one.
+func because(what, why string) string { return strings.TrimSuffix(what+": "+why, ": ") }
+
+// judgePod looks at how a pod and its containers ended, and at what keeps it from running.
+func judgePod(p Policy, c Cluster, pod Pod, what string, now time.Time) *Action {
+	if pod.Deleting {
+		return failed("%s", because(fmt.Sprintf("%s %s of RayCluster %s is being deleted", what, pod.Name, c.Name), pod.Disruption))
+	}
 	for _, container := range pod.Containers {
 		if how := container.failure(); how != "" && !slices.Contains(p.Sidecars, container.Name) {
 			return failed("container %q of %s %s of RayCluster %s %s", container.Name, what, pod.Name, c.Name, how)
@@ -281,7 +320,12 @@ func judgePod(p Policy, c Cluster, pod Pod, what string) *Action {
 	if pod.Failed {
 		return failed("%s %s of RayCluster %s failed: %s", what, pod.Name, c.Name, pod.Message)
 	}
-	return nil
+	if pod.Trouble == "" || pod.Trying {
+		return nil
+	}
+	grace := p.grace(pod.Trouble)
+	return graceful(pod.TroubleSince.Add(grace), now, failed(
+		"%s %s of RayCluster %s has been %s for %s: %s", what, pod.Name, c.Name, pod.Trouble, grace, pod.TroubleText))
 }
 
 // failure says how a container failed; empty if it did not. A restarted head has lost its Ray cluster, and a restarted
@@ -292,10 +336,21 @@ func (c Container) failure() string {
 		return fmt.Sprintf("restarted (%s)", c.Exit)
 	case c.Restarts > 0:
 		return "restarted"
+	case c.CrashLoops && c.Exit != nil:
+		return fmt.Sprintf("is in %s (%s)", crashLoop, c.Exit)
 	case c.Exit != nil && c.Exit.Code != 0:
 		return fmt.Sprintf("terminated (%s)", c.Exit)
 	}
 	return ""
+}
+
+// judgeReplicas: KubeRay removes its condition as soon as it is able again.
+func judgeReplicas(p Policy, c Cluster, now time.Time) *Action {
+	if c.Blind != "" || c.FailureSince.IsZero() || !c.usable() {
+		return nil
+	}
+	return graceful(c.FailureSince.Add(p.StuckGrace), now, failed(
+		"RayCluster %s has been unable to make or delete pods for %s: %s", c.Name, p.StuckGrace, c.Failure))
 }
 
 func judgeReadiness(p Policy, c Cluster, now time.Time) *Action {

@@ -48,7 +48,7 @@ func (w *world) step(policy Policy) {
 
 func (w *world) show(c Cluster, i int) Cluster {
 	if w.now.Before(w.born[i]) {
-		return c.foldObject(nil, w.trouble(), w.now).foldPods(nil, w.trouble())
+		return c.foldObject(nil, w.trouble(), w.now).foldPods(nil, w.trouble(), w.now)
 	}
 	var object rayCluster
 	object.Metadata.UID = c.Name + "-1"
@@ -57,18 +57,26 @@ func (w *world) show(c Cluster, i int) Cluster {
 		object.Status.Conditions[0].Status = "False"
 		object.Status.Conditions[0].LastTransitionTime = w.since[i].String()
 	}
-	return c.foldObject([]rayCluster{object}, w.trouble(), w.now).foldPods([]pod{w.head(c.Name), w.worker(c.Name)}, w.trouble())
+	return c.foldObject([]rayCluster{object}, w.trouble(), w.now).foldPods([]pod{w.head(c.Name), w.worker(c.Name)}, w.trouble(), w.now)
 }
 
 func (w *world) head(cluster string) pod {
 	head := ofCluster(cluster, "head")
-	head.Status.ContainerStatuses = []containerStatus{{Name: "ray-head"}, {Name: "registry", RestartCount: w.random.IntN(3)}}
+	head.Status.Containers = []containerStatus{{Name: "ray-head"}, {Name: "registry", RestartCount: w.random.IntN(3)}}
 	return head
 }
 
 func (w *world) worker(cluster string) pod {
 	worker := ofCluster(cluster, "worker")
-	worker.Status.ContainerStatuses = []containerStatus{{Name: "ray-worker"}, {Name: "registry", RestartCount: w.random.IntN(3)}}
+	worker.Status.Containers = []containerStatus{{Name: "ray-worker"}, {Name: "registry", RestartCount: w.random.IntN(3)}}
+	switch w.random.IntN(10) { // it passes before long: ten in a row are not to be expected
+	case 0:
+		worker.Status.Conditions = []condition{podCondition("Ready", "False", "", ""), podCondition("ContainersReady", "True", "", "")}
+	case 1:
+		worker.Status.Init = []containerStatus{exited("fetch", 1)}
+	case 2:
+		worker.Status.Conditions = []condition{podCondition("PodScheduled", "False", "Unschedulable", "")}
+	}
 	return worker
 }
 
@@ -116,9 +124,9 @@ func TestNoMissedDeath(t *testing.T) {
 		var object rayCluster
 		object.Metadata.UID = "gym-1"
 		killed := w.head("gym")
-		killed.Status.ContainerStatuses[0].RestartCount = 1
+		killed.Status.Containers[0].RestartCount = 1
 		w.obs.change(1, func(c Cluster) Cluster {
-			return c.foldObject([]rayCluster{object}, nil, w.now).foldPods([]pod{killed}, nil)
+			return c.foldObject([]rayCluster{object}, nil, w.now).foldPods([]pod{killed}, nil, start)
 		})
 		require.Equal(t, Fail, Decide(policy, w.obs, w.now).Kind, "seed %d", seed)
 	}

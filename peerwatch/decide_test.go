@@ -22,6 +22,7 @@ func healthy() Observation {
 	return Observation{
 		Clusters: []Cluster{healthyCluster("rl", true), healthyCluster("gym", false)},
 		Driver:   Driver{Name: "driver", Present: true, Seen: true, UID: "driver-1"},
+		Registry: Registry{Present: true},
 	}
 }
 
@@ -125,6 +126,55 @@ var decisions = []decision{
 	{"a worker whose cluster cannot be seen is no evidence", func(o *Observation) {
 		gym(o).Blind, gym(o).Workers[0].Deleting = "503", true
 	}, early, Blind, "cannot see RayCluster gym: 503", 0},
+
+	// What may pass by itself.
+	{"a pod that finds no node is waited for as long as a cluster that has not appeared", func(o *Observation) {
+		gym(o).Workers[0].trouble(Unschedulable, "Unschedulable: 0/3 nodes are available", early-time.Minute)
+	}, early, Wait, "", early - time.Minute + 20*time.Minute},
+	{"a pod that finds no node for longer", func(o *Observation) {
+		gym(o).Workers[0].trouble(Unschedulable, "Unschedulable: 0/3 nodes are available", 0)
+	}, late, Fail, "worker pod gym-worker of RayCluster gym has been unschedulable for 20m0s: Unschedulable: 0/3 nodes are available", 0},
+	{"an image that cannot be pulled is waited for", func(o *Observation) {
+		gym(o).Heads[0].trouble(Stuck, "", early-time.Minute)
+	}, early, Wait, "", early + 4*time.Minute},
+	{"an image that cannot be pulled for longer", func(o *Observation) {
+		gym(o).Heads[0].trouble(Stuck, `container "ray-head" with image "ray:9": ImagePullBackOff: not found`, 0)
+	}, early, Fail, `head pod gym-head of RayCluster gym has been stuck for 5m0s: container "ray-head" with image "ray:9": ImagePullBackOff: not found`, 0},
+	{"an init container that failed for long and is tried again just now", func(o *Observation) {
+		gym(o).Heads[0].trouble(Stuck, `init container "fetch" failed (exit code 1, Error)`, 0)
+		gym(o).Heads[0].Trying = true
+	}, late, Wait, "", 0},
+	{"a worker whose node is silent may come back", func(o *Observation) {
+		gym(o).Workers[0].trouble(Lost, "its node does not answer", early-time.Minute)
+	}, early, Wait, "", early + time.Minute},
+	{"a worker whose node stays silent", func(o *Observation) {
+		gym(o).Workers[0].trouble(Lost, "its node does not answer", early-2*time.Minute)
+	}, early, Fail, "worker pod gym-worker of RayCluster gym has been lost for 2m0s: its node does not answer", 0},
+	{"a worker that the taint manager evicts", func(o *Observation) {
+		gym(o).Workers[0].Deleting, gym(o).Workers[0].Disruption = true, "DeletionByTaintManager: Taint manager: deleting due to NoExecute taint"
+	}, early, Fail, "worker pod gym-worker of RayCluster gym is being deleted: DeletionByTaintManager: Taint manager: deleting due to NoExecute taint", 0},
+	{"a head container that crash-loops", func(o *Observation) {
+		gym(o).Heads[0].Containers[0] = Container{Name: "ray-head", Exit: &Exit{0, "Completed"}, CrashLoops: true}
+	}, early, Fail, `container "ray-head" of head pod gym-head of RayCluster gym is in CrashLoopBackOff (exit code 0, Completed)`, 0},
+	{"a worker that vanished may be replaced", func(o *Observation) {
+		gym(o).Groups = []Group{{Name: "gpu", Min: 2, Have: 1, Complete: true, ShortSince: start.Add(early - time.Minute)}}
+	}, early, Wait, "", early + time.Minute},
+	{"a worker that vanished without a trace", func(o *Observation) {
+		gym(o).Groups = []Group{{Name: "gpu", Min: 2, Have: 1, Complete: true, ShortSince: start}}
+	}, early, Fail, `worker group "gpu" of RayCluster gym has had 1 of 2 workers for 2m0s`, 0},
+	{"a worker group that was never complete", func(o *Observation) {
+		gym(o).Groups = []Group{{Name: "gpu", Min: 2, Have: 1}}
+	}, late, Wait, "", 0},
+	{"pods that KubeRay cannot make are waited for", func(o *Observation) {
+		gym(o).Failure, gym(o).FailureSince = "FailedCreateWorkerPod: exceeded quota", start
+	}, time.Minute, Wait, "", 5 * time.Minute},
+	{"pods that KubeRay cannot make for longer", func(o *Observation) {
+		gym(o).Failure, gym(o).FailureSince = "FailedCreateWorkerPod: exceeded quota", start
+	}, early, Fail, "RayCluster gym has been unable to make or delete pods for 5m0s: FailedCreateWorkerPod: exceeded quota", 0},
+	{"a failure is not hidden by something that is waited for", func(o *Observation) {
+		rl(o).Workers[0].trouble(Unschedulable, "", 0)
+		gym(o).Workers[0].Containers[0].Restarts = 1
+	}, early, Fail, `container "ray-worker" of worker pod gym-worker of RayCluster gym restarted`, 0},
 
 	// Its readiness.
 	{"a head that has never been ready is not unready", func(o *Observation) {
@@ -232,6 +282,11 @@ var decisions = []decision{
 	}, early, Fail, "RayCluster gym is gone", 0},
 }
 
+// trouble began some time after the start.
+func (p *Pod) trouble(kind Trouble, text string, after time.Duration) {
+	p.Trouble, p.TroubleText, p.TroubleSince = kind, text, start.Add(after)
+}
+
 func TestDecide(t *testing.T) {
 	for _, tc := range decisions {
 		t.Run(tc.name, func(t *testing.T) {
@@ -336,11 +391,11 @@ func TestFold(t *testing.T) {
 	})
 	t.Run("the first head is found whichever watch is first, and not among an earlier cluster's", func(t *testing.T) {
 		pods := []pod{head("old", "a0"), head("new", "a")}
-		require.Equal(t, "new", Cluster{}.foldPods(pods, nil).foldObject(seen("a"), nil, start).FirstHead)
-		require.Equal(t, "new", Cluster{}.foldObject(seen("a"), nil, start).foldPods(pods, nil).FirstHead)
+		require.Equal(t, "new", Cluster{}.foldPods(pods, nil, start).foldObject(seen("a"), nil, start).FirstHead)
+		require.Equal(t, "new", Cluster{}.foldObject(seen("a"), nil, start).foldPods(pods, nil, start).FirstHead)
 	})
 	t.Run("heads and workers are told apart", func(t *testing.T) {
-		c := Cluster{}.foldPods([]pod{ofCluster("gym", "worker"), ofCluster("gym", "head")}, nil)
+		c := Cluster{}.foldPods([]pod{ofCluster("gym", "worker"), ofCluster("gym", "head")}, nil, start)
 		require.Equal(t, "gym-head", c.Heads[0].Name)
 		require.Equal(t, "gym-worker", c.Workers[0].Name)
 	})
@@ -358,14 +413,14 @@ func TestFold(t *testing.T) {
 		suspended := seen("a", ready)
 		suspended[0].Spec.Suspend = true
 		old, next := []pod{head("one", "a")}, []pod{head("two", "a")}
-		before := Cluster{}.foldObject(seen("a", ready), nil, start).foldPods(old, nil).foldObject(suspended, nil, start)
+		before := Cluster{}.foldObject(seen("a", ready), nil, start).foldPods(old, nil, start).foldObject(suspended, nil, start)
 		require.False(t, before.WasReady)
-		podsFirst := before.foldPods(next, nil).foldObject(suspended, nil, start).foldObject(seen("a", unready), nil, start)
+		podsFirst := before.foldPods(next, nil, start).foldObject(suspended, nil, start).foldObject(seen("a", unready), nil, start)
 		require.Equal(t, "two", podsFirst.FirstHead)
 		clusterFirst := before.foldObject(seen("a", unready), nil, start)
 		require.Empty(t, clusterFirst.FirstHead, "the old pod is still seen")
-		require.Nil(t, judgeHeads(DefaultPolicy(), clusterFirst))
-		require.Equal(t, "two", clusterFirst.foldPods(next, nil).FirstHead)
+		require.Nil(t, judgeHeads(DefaultPolicy(), clusterFirst, start))
+		require.Equal(t, "two", clusterFirst.foldPods(next, nil, start).FirstHead)
 	})
 	t.Run("an error keeps what was known", func(t *testing.T) {
 		c := Cluster{}.foldObject(seen("a", ready), nil, start).foldObject(nil, errStillThere, start)
@@ -375,6 +430,7 @@ func TestFold(t *testing.T) {
 	t.Run("a removal is seen on the ConfigMap, and stays known when that is gone", func(t *testing.T) {
 		marked := configMap{Metadata: objectMeta{Annotations: map[string]string{v1alpha1.AnnotationRemoving: "2026-01-01T00:00:00Z"}}}
 		r := Registry{}.fold([]configMap{{}}, nil)
+		require.True(t, r.Present)
 		require.False(t, r.Removing)
 		r = r.fold([]configMap{marked}, nil)
 		require.True(t, r.Removing)

@@ -9,10 +9,9 @@
 // It promises: an API server that does not answer, or refuses, is never evidence against a peer; a run that finished
 // well is never reported as failed, nor is one that `tandem down` removes; the first reported reason stays; what is only
 // told to people does not hold a cascade up for more than two seconds; any number of watchers may cascade at once; a
-// watcher that is started again finishes what it left.
+// watcher that is started again finishes what it left; one whose pod is ended tells the peers.
 //
-// It does not restart anything, does not count workers (one that vanishes without being seen to end is left to Ray and
-// the driver), and does not act on its own cluster's deletion: that is what its peers see.
+// It does not restart anything, and does not act on its own cluster's deletion: that is what its peers see.
 //
 //	watcher, err := peerwatch.New(peerwatch.Config{Run: "qwen3", Namespace: "train", Self: "qwen3-rl",
 //		Peers: []string{"qwen3-gym"}, Driver: "qwen3-driver", Policy: peerwatch.DefaultPolicy()}, restConfig)

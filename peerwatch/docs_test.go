@@ -20,6 +20,7 @@ func TestThePageShowsTheDecisions(t *testing.T) {
 	require.NoError(t, err)
 	want := replace(t, string(text), "decisions", decisionTable())
 	want = replace(t, want, "policies", policyTable())
+	want = replace(t, want, "last words", lastWordsTable())
 	if *updatePage {
 		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
 		return
@@ -56,6 +57,15 @@ func policyTable() string {
 	b.WriteString("| what is seen | policy | decision | reason |\n|---|---|---|---|\n")
 	for _, d := range decisionsByPolicy {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", d.name, d.policy, d.want.Kind, d.want.Reason)
+	}
+	return b.String()
+}
+
+func lastWordsTable() string {
+	var b strings.Builder
+	b.WriteString("| why the watcher is stopped | it says | reason |\n|---|---|---|\n")
+	for _, w := range lastWords {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", w.name, w.want, w.reason)
 	}
 	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -85,7 +86,7 @@ func (w *Watcher) event(action Action, c Cluster) (_ event, known bool) {
 			Name: fmt.Sprintf("%s.%x", c.Name, hash.Sum64()), Namespace: w.cfg.Namespace,
 			Labels: map[string]string{labelRun: w.cfg.Run},
 		},
-		EventTime:           w.now().UTC().Format("2006-01-02T15:04:05.000000Z07:00"),
+		EventTime:           time.Now().UTC().Format("2006-01-02T15:04:05.000000Z07:00"),
 		ReportingController: reportingController,
 		ReportingInstance:   clip(cmp.Or(w.cfg.Pod.Pod, w.cfg.Self), maxInstance),
 		Type:                kind, Action: does, Reason: reason, Note: clip(action.Reason, maxNote),

@@ -1,6 +1,7 @@
 package peerwatch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tandem-rl/tandem/registry"
@@ -45,7 +46,7 @@ func (c Cluster) foldObject(items []rayCluster, err error, now time.Time) Cluste
 		return c.suspend()
 	}
 	c.Suspended = false
-	return c.foldReadiness(object, now).rememberHead()
+	return c.foldReadiness(object, now).foldFailure(object, now).foldMinimum(object).rememberHead().countWorkers(now)
 }
 
 // suspend: what is started after a suspension is another head, which has not been ready yet. The former one is noted
@@ -60,6 +61,7 @@ func (c Cluster) suspend() Cluster {
 	}
 	c.Suspended, c.WasReady = true, false
 	c.UnreadySince, c.UnreadySpell, c.UnreadyReason = time.Time{}, "", ""
+	c.FailureSince, c.Failure, c.Groups = time.Time{}, "", nil
 	return c
 }
 
@@ -79,23 +81,94 @@ func (c Cluster) foldReadiness(object rayCluster, now time.Time) Cluster {
 	return c
 }
 
-func (c Cluster) foldPods(items []pod, err error) Cluster {
+func (c Cluster) foldFailure(object rayCluster, now time.Time) Cluster {
+	c.Failure = object.replicaFailure()
+	switch {
+	case c.Failure == "":
+		c.FailureSince = time.Time{}
+	case c.FailureSince.IsZero():
+		c.FailureSince = now
+	}
+	return c
+}
+
+// foldMinimum takes over what the groups need. One that needs more than before is not complete yet.
+func (c Cluster) foldMinimum(object rayCluster) Cluster {
+	groups := make([]Group, 0, len(object.Spec.Groups))
+	for _, spec := range object.Spec.Groups {
+		group := Group{Name: spec.Name, Min: spec.minimum()}
+		for _, before := range c.Groups {
+			if before.Name == group.Name && before.Min >= group.Min {
+				group.Complete, group.ShortSince = before.Complete, before.ShortSince
+			}
+		}
+		groups = append(groups, group)
+	}
+	c.Groups = groups
+	return c
+}
+
+func (c Cluster) foldPods(items []pod, err error, now time.Time) Cluster {
 	if err != nil {
 		c.PodsBlind = err.Error()
 		return c
 	}
+	before := slices.Concat(c.Heads, c.Workers)
 	c.PodsBlind, c.Heads, c.Workers = "", nil, nil
 	for _, item := range items {
+		level := item.level().since(before, now)
 		if item.isHead() {
-			c.Heads = append(c.Heads, item.level())
+			c.Heads = append(c.Heads, level)
 		} else {
-			c.Workers = append(c.Workers, item.level())
+			c.Workers = append(c.Workers, level)
 		}
 	}
 	if c.Suspended {
 		return c
 	}
-	return c.rememberHead()
+	return c.rememberHead().countWorkers(now)
+}
+
+// since is when the watcher first saw the trouble of a pod, by the watcher's clock.
+func (p Pod) since(before []Pod, now time.Time) Pod {
+	if p.Trouble == "" {
+		return p
+	}
+	p.TroubleSince = now
+	for _, earlier := range before {
+		if earlier.UID == p.UID && earlier.Trouble == p.Trouble {
+			p.TroubleSince = earlier.TroubleSince
+		}
+	}
+	return p
+}
+
+// countWorkers notes which groups are complete, and since when one that was is not. A worker that vanished between two
+// looks is missed by nothing else.
+func (c Cluster) countWorkers(now time.Time) Cluster {
+	have := map[string]int{}
+	for _, pod := range c.workers() {
+		if pod.alive() {
+			have[pod.Group]++
+		}
+	}
+	groups := slices.Clone(c.Groups)
+	for i := range groups {
+		groups[i] = groups[i].count(have[groups[i].Name], now)
+	}
+	c.Groups = groups
+	return c
+}
+
+func (g Group) count(have int, now time.Time) Group {
+	g.Have = have
+	switch {
+	case have >= g.Min:
+		g.Complete, g.ShortSince = true, time.Time{}
+	case g.Complete && g.ShortSince.IsZero():
+		g.ShortSince = now
+	}
+	return g
 }
 
 func levels(items []pod) []Pod {
@@ -134,8 +207,8 @@ func (r Registry) fold(items []configMap, err error) Registry {
 		r.Blind = err.Error()
 		return r
 	}
-	r.Blind = ""
-	if len(items) > 0 {
+	r.Blind, r.Present = "", len(items) > 0
+	if r.Present {
 		r.Error = items[0].Data[registry.ErrorKey]
 		r.Removing = items[0].Metadata.Annotations[annotationRemoving] != ""
 	}

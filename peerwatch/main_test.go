@@ -221,6 +221,7 @@ const stepTimeout = 5 * time.Second
 
 // watching is a watcher that runs.
 type watching struct {
+	stop    func()
 	done    chan struct{}
 	outcome Outcome
 	err     error
@@ -242,7 +243,7 @@ func (r testRun) watch(t *testing.T, self string, cfg *rest.Config, changes ...f
 	watcher, err := New(config, cfg)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	w := &watching{done: make(chan struct{})}
+	w := &watching{stop: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
 		w.outcome, w.err = watcher.Run(ctx)

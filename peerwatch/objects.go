@@ -1,7 +1,5 @@
 package peerwatch
 
-import "strings"
-
 // The parts of the watched objects that a decision needs, as JSON.
 
 type objectMeta struct {
@@ -18,6 +16,7 @@ type objectMeta struct {
 const (
 	labelCluster  = "ray.io/cluster"
 	labelNodeType = "ray.io/node-type" // head or worker
+	labelGroup    = "ray.io/group"
 )
 
 type ownerReference struct {
@@ -45,25 +44,36 @@ type condition struct {
 	LastTransitionTime string `json:"lastTransitionTime"`
 }
 
-// text is what a condition says to people.
-func (c condition) text() string {
-	return strings.Trim(c.Reason+": "+c.Message, ": ")
-}
-
 type rayCluster struct {
 	Metadata objectMeta `json:"metadata"`
 	Spec     struct {
-		Suspend bool `json:"suspend"`
+		Suspend bool          `json:"suspend"`
+		Groups  []workerGroup `json:"workerGroupSpecs"`
 	} `json:"spec"`
 	Status struct {
 		Conditions []condition `json:"conditions"`
 	} `json:"status"`
 }
 
+type workerGroup struct {
+	Name    string `json:"groupName"`
+	Min     int    `json:"minReplicas"`
+	Hosts   int    `json:"numOfHosts"`
+	Suspend bool   `json:"suspend"`
+}
+
+// minimum is how many pods the group needs.
+func (g workerGroup) minimum() int {
+	if g.Suspend {
+		return 0
+	}
+	return g.Min * max(g.Hosts, 1)
+}
+
 // headReady is HeadPodReady. status.state is not looked at: KubeRay leaves it "ready" when the head has died.
 func (c rayCluster) headReady() condition {
-	cond, found := c.condition("HeadPodReady")
-	if !found {
+	cond := find(c.Status.Conditions, "HeadPodReady")
+	if cond.Type == "" {
 		return condition{Message: "no condition HeadPodReady"}
 	}
 	return cond
@@ -71,25 +81,21 @@ func (c rayCluster) headReady() condition {
 
 // suspended lasts from the wish, which precedes the deletion of the first pod, until KubeRay says that it is over.
 func (c rayCluster) suspended() bool {
-	suspending, _ := c.condition("RayClusterSuspending")
-	suspended, _ := c.condition("RayClusterSuspended")
-	return c.Spec.Suspend || suspending.Status == "True" || suspended.Status == "True"
+	return c.Spec.Suspend || c.is("RayClusterSuspending") || c.is("RayClusterSuspended")
 }
 
-// wasReady: all pods of the cluster were ready once; KubeRay never takes this condition back.
-func (c rayCluster) wasReady() bool {
-	cond, _ := c.condition("RayClusterProvisioned")
-	return cond.Status == "True"
-}
+// wasReady: all pods of the cluster were ready once; KubeRay takes this condition back only after a suspension.
+func (c rayCluster) wasReady() bool { return c.is("RayClusterProvisioned") }
 
-func (c rayCluster) condition(kind string) (_ condition, found bool) {
-	for _, cond := range c.Status.Conditions {
-		if cond.Type == kind {
-			return cond, true
-		}
+// replicaFailure: KubeRay could not make or delete a pod the last time it tried.
+func (c rayCluster) replicaFailure() string {
+	if !c.is("ReplicaFailure") {
+		return ""
 	}
-	return condition{}, false
+	return find(c.Status.Conditions, "ReplicaFailure").text()
 }
+
+func (c rayCluster) is(kind string) bool { return find(c.Status.Conditions, kind).Status == "True" }
 
 type job struct {
 	Metadata objectMeta `json:"metadata"`
@@ -117,59 +123,3 @@ const annotationRemoving = "tandem.dev/removing"
 
 // labelRun is on every object of a run; see package v1alpha1.
 const labelRun = "tandem.dev/run"
-
-type pod struct {
-	Metadata objectMeta `json:"metadata"`
-	Status   struct {
-		Phase             string            `json:"phase"`
-		Reason            string            `json:"reason"`
-		Message           string            `json:"message"`
-		ContainerStatuses []containerStatus `json:"containerStatuses"`
-	} `json:"status"`
-}
-
-type containerStatus struct {
-	Name         string `json:"name"`
-	RestartCount int    `json:"restartCount"`
-	State        state  `json:"state"`
-	LastState    state  `json:"lastState"`
-}
-
-type state struct {
-	Terminated *terminated `json:"terminated"`
-}
-
-type terminated struct {
-	ExitCode int    `json:"exitCode"`
-	Reason   string `json:"reason"`
-}
-
-func (s containerStatus) exit() *Exit {
-	ended := s.State.Terminated
-	if ended == nil {
-		ended = s.LastState.Terminated
-	}
-	if ended == nil {
-		return nil
-	}
-	return &Exit{Code: ended.ExitCode, Reason: ended.Reason}
-}
-
-// again: it ended, and its log is that of its last instance.
-func (s containerStatus) again() bool {
-	return s.State.Terminated == nil && s.LastState.Terminated != nil
-}
-
-func (p pod) isHead() bool { return p.Metadata.Labels[labelNodeType] == "head" }
-
-func (p pod) level() Pod {
-	containers := make([]Container, 0, len(p.Status.ContainerStatuses))
-	for _, s := range p.Status.ContainerStatuses {
-		containers = append(containers, Container{Name: s.Name, Restarts: s.RestartCount, Exit: s.exit(), Again: s.again()})
-	}
-	return Pod{
-		Name: p.Metadata.Name, UID: p.Metadata.UID, Owner: p.Metadata.owner(), Deleting: p.Metadata.deleting(),
-		Failed: p.Status.Phase == "Failed", Message: strings.Trim(p.Status.Reason+": "+p.Status.Message, ": "),
-		Containers: containers,
-	}
-}

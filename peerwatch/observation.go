@@ -38,6 +38,11 @@ type Cluster struct {
 	// Suspended: somebody (Kueue, a person) has asked for it, or it is being done or undone.
 	Suspended bool
 
+	// FailureSince is when KubeRay was first seen to be unable to make or delete pods, zero while it is able; Failure is
+	// what it says.
+	FailureSince time.Time
+	Failure      string
+
 	PodsBlind string
 	Heads     []Pod
 	Workers   []Pod
@@ -45,6 +50,17 @@ type Cluster struct {
 	FirstHead string
 	// FormerHead is the head pod of before a suspension. It is no part of the cluster any more, however long it is seen.
 	FormerHead string
+	// Groups are the worker groups.
+	Groups []Group
+}
+
+// Group is a group of workers that needs a number of them.
+type Group struct {
+	Name      string
+	Min, Have int
+	// Complete remembers that it had them all; ShortSince is when it ceased to, zero while it has them.
+	Complete   bool
+	ShortSince time.Time
 }
 
 func (c Cluster) heads() []Pod   { return c.own(c.Heads) }
@@ -70,13 +86,39 @@ func (c Cluster) usable() bool { return c.Present && !c.Deleting }
 type Pod struct {
 	Name, UID string
 	// Owner is the UID of its RayCluster.
-	Owner    string
+	Owner string
+	// Group is its worker group; empty for heads.
+	Group    string
 	Deleting bool
-	// Failed: the pod's phase; an evicted pod has this and no container that tells.
-	Failed     bool
-	Message    string
-	Containers []Container
+	// Disruption says who evicts it.
+	Disruption string
+	// Failed and Done: the pod's phase; an evicted pod has this and no container that tells.
+	Failed, Done bool
+	Message      string
+	Ready        bool
+	Containers   []Container
+	// Trouble may pass by itself. TroubleSince is when the watcher first saw it. Trying: what failed runs again just now.
+	Trouble      Trouble
+	TroubleText  string
+	TroubleSince time.Time
+	Trying       bool
 }
+
+// alive: it is there and is to stay.
+func (p Pod) alive() bool { return !p.Deleting && !p.Failed && !p.Done }
+
+// Trouble is what may pass by itself, and is a failure when it lasts.
+type Trouble string
+
+// The kinds of trouble.
+const (
+	// Unschedulable: the scheduler finds no node.
+	Unschedulable Trouble = "unschedulable"
+	// Stuck: an image or the configuration of a container is missing, or an init container fails.
+	Stuck Trouble = "stuck"
+	// Lost: the node is silent, or an eviction was announced.
+	Lost Trouble = "lost"
+)
 
 // Container is one of a pod's main containers.
 type Container struct {
@@ -84,8 +126,9 @@ type Container struct {
 	Restarts int
 	// Exit is how it ended last, nil if it did not.
 	Exit *Exit
-	// Again: it was started again since, or is about to be.
-	Again bool
+	// Again: it was started again since, or is about to be. CrashLoops: the latter, and not for the first time.
+	Again      bool
+	CrashLoops bool
 }
 
 // Exit is how a container ended.
@@ -126,7 +169,9 @@ type Driver struct {
 // Registry is what the run's ConfigMap says about failure.
 type Registry struct {
 	Blind string
-	Error string
+	// Present: the ConfigMap is there.
+	Present bool
+	Error   string
 	// Removing: somebody removes the run. The ConfigMap goes last, and what it said stays known.
 	Removing bool
 }

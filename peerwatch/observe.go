@@ -54,7 +54,7 @@ func (s watched[T]) update(items []T, err error) update {
 func (w *Watcher) sources() []source {
 	var list []source
 	for i, name := range append([]string{w.cfg.Self}, w.cfg.Peers...) {
-		list = append(list, podSource(i, name), w.clusterSource(i, name)) // a suspension explains why pods go
+		list = append(list, w.podSource(i, name), w.clusterSource(i, name)) // a suspension explains why pods go
 	}
 	if w.cfg.Driver != "" {
 		list = append(list, driverSource(w.cfg.Driver), driverPods(w.cfg.Driver))
@@ -74,11 +74,11 @@ func (w *Watcher) clusterSource(i int, name string) source {
 	}
 }
 
-func podSource(i int, name string) source {
+func (w *Watcher) podSource(i int, name string) source {
 	return watched[pod]{
 		kubeclient.Query{Resource: kubeclient.Pods, Labels: labelCluster + "=" + name},
 		func(obs *Observation, items []pod, err error) {
-			obs.change(i, func(c Cluster) Cluster { return c.foldPods(items, err) })
+			obs.change(i, func(c Cluster) Cluster { return c.foldPods(items, err, w.now()) })
 		},
 	}
 }
@@ -137,20 +137,25 @@ const (
 func (w *Watcher) confirm(ctx context.Context, obs Observation) (Action, Observation) {
 	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
 	defer cancel()
-	fresh := obs
-	var problems []error
-	for _, s := range w.sources() {
-		fold, err := s.look(ctx, w.client)
-		if err == nil {
-			fresh = fold(fresh)
-		} else if s.explains() && !apierrors.IsForbidden(err) {
-			problems = append(problems, err)
-		}
-	}
+	fresh, err := w.look(ctx, obs)
 	action := Decide(w.cfg.Policy, fresh, w.now())
-	if err := errors.Join(problems...); err != nil {
+	if err != nil {
 		reason := fmt.Sprintf("cannot confirm %q: %v", action.Reason, err)
 		return Action{Kind: Blind, Reason: reason, At: w.now().Add(confirmAgain)}, obs
 	}
 	return action, fresh
+}
+
+// look reads everything once. What cannot be read stays as it was; an error tells that it may explain the rest.
+func (w *Watcher) look(ctx context.Context, obs Observation) (Observation, error) {
+	var problems []error
+	for _, s := range w.sources() {
+		fold, err := s.look(ctx, w.client)
+		if err == nil {
+			obs = fold(obs)
+		} else if s.explains() && !apierrors.IsForbidden(err) {
+			problems = append(problems, err)
+		}
+	}
+	return obs, errors.Join(problems...)
 }

@@ -118,7 +118,7 @@ func (w *Watcher) postMortem(ctx context.Context, action Action, obs Observation
 			problems = append(problems, err)
 		}
 	}
-	record := PostMortem{Time: w.now().UTC(), Reason: action.Reason, Containers: list}
+	record := PostMortem{Time: time.Now().UTC(), Reason: action.Reason, Containers: list}
 	problems = append(problems, persist(ctx, func() (done bool, err error) { return w.savePostMortem(ctx, record) }))
 	return errors.Join(problems...)
 }

@@ -43,6 +43,9 @@ func TestAgainstAPIServer(t *testing.T) {
 		"the role of the contract is enough":                                  testRole,
 		"P3 a token that expires is read again":                               testExpiredToken,
 		"P10 a peer whose head's node is lost, watcher and all":               testLostNode,
+		"a watcher whose node is drained tells the peers before it goes":      testDrained,
+		"a watcher that is stopped while its run is removed says nothing":     testStoppedInRemoval,
+		"a worker that vanished without a trace":                              testVanishedWorker,
 		"P11 a server with an unknown certificate is not believed":            testUnknownServer,
 		"every cluster gets one Event about a failure, however many watch":    testEvents,
 		"every cluster gets an Event about a success":                         testEventsOfSuccess,
@@ -324,6 +327,56 @@ func testLostNode(t *testing.T, s *server) {
 	require.NoError(t, w.err)
 	require.Equal(t, "head pod node-gym-head of RayCluster node-gym is being deleted", r.reported(t))
 	r.requireClustersGone(t)
+}
+
+// testDrained: the eviction is seen by the watcher whose pod it is; the peers' watchers are blind just then.
+func testDrained(t *testing.T, s *server) {
+	r := s.newRun(t, "drained")
+	var head corev1.Pod
+	require.NoError(t, r.get(t, "drained-rl-head", &head))
+	head.Finalizers = []string{"tandem.dev/test-containers-end"}
+	require.NoError(t, r.Update(t.Context(), &head))
+	w := r.watch(t, "rl", s.cfg, func(c *Config) { c.Pod.Pod = "drained-rl-head" })
+	require.NoError(t, r.Delete(t.Context(), &head))
+	w.stop()
+	require.Equal(t, []Step{{Kind: StepReport, Name: "report the error"}}, w.wait(t).Steps)
+	require.Equal(t, "head pod drained-rl-head of RayCluster drained-rl is being terminated", r.reported(t))
+	require.NoError(t, r.get(t, "drained-gym", &rayv1.RayCluster{}), "it is for the peer to cascade")
+}
+
+func testStoppedInRemoval(t *testing.T, s *server) {
+	r := s.newRun(t, "ending")
+	var object corev1.ConfigMap
+	require.NoError(t, r.get(t, registry.DefaultPrefix+r.name, &object))
+	object.Annotations = map[string]string{v1alpha1.AnnotationRemoving: "2026-01-01T00:00:00Z"}
+	require.NoError(t, r.Update(t.Context(), &object))
+	w := r.watch(t, "rl", s.cfg)
+	require.NoError(t, r.Delete(t.Context(), &corev1.Pod{ObjectMeta: r.meta("ending-rl-head")}))
+	w.stop()
+	require.Empty(t, w.wait(t).Steps)
+	require.Empty(t, r.reported(t))
+}
+
+func testVanishedWorker(t *testing.T, s *server) {
+	r := s.newRun(t, "vanished")
+	var gym rayv1.RayCluster
+	require.NoError(t, r.get(t, "vanished-gym", &gym))
+	gym.Spec.WorkerGroupSpecs = []rayv1.WorkerGroupSpec{{
+		GroupName: "gpu", MinReplicas: new(int32(1)), MaxReplicas: new(int32(1)), RayStartParams: map[string]string{},
+		Template: corev1.PodTemplateSpec{Spec: container("ray-worker")},
+	}}
+	require.NoError(t, r.Update(t.Context(), &gym))
+	var worker corev1.Pod
+	require.NoError(t, r.get(t, "vanished-gym-worker", &worker))
+	worker.Labels["ray.io/group"] = "gpu"
+	require.NoError(t, r.Update(t.Context(), &worker))
+	said := make(heard, 1000)
+	w := r.watch(t, "rl", s.cfg, func(c *Config) { c.Observer, c.Policy.UnreadyGrace = said, 500*time.Millisecond })
+	said.until(t, "")
+	require.NoError(t, r.Delete(t.Context(), &worker, client.GracePeriodSeconds(0)))
+	w.wait(t)
+	require.NoError(t, w.err)
+	require.Equal(t, `worker group "gpu" of RayCluster vanished-gym has had 0 of 1 workers for 500ms`, r.reported(t))
 }
 
 func testUnknownServer(t *testing.T, s *server) {

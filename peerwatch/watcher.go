@@ -64,6 +64,10 @@ func (c Config) validate() error {
 	}
 	checkGrace("startup grace", c.Policy.StartupGrace)
 	checkGrace("unready grace", c.Policy.UnreadyGrace)
+	checkGrace("stuck grace", c.Policy.StuckGrace)
+	if c.Policy.UnschedulableGrace < 0 {
+		problems = append(problems, fmt.Errorf("unschedulable grace %s: may not be negative", c.Policy.UnschedulableGrace))
+	}
 	return errors.Join(problems...)
 }
 
@@ -71,7 +75,7 @@ func (c Config) validate() error {
 type Outcome struct {
 	// Action is what was decided; Wait or Blind if ctx ended first.
 	Action Action
-	// Steps are the steps of the cascade, in order.
+	// Steps are the steps of the cascade, in order; where ctx ended first, the report to the peers if there was one.
 	Steps []Step
 }
 
@@ -98,11 +102,11 @@ func New(cfg Config, restConfig *rest.Config) (*Watcher, error) {
 	if err := errors.Join(cfg.validate(), storeErr, clientErr); err != nil {
 		return nil, err
 	}
-	return &Watcher{cfg: cfg, client: client, store: store, now: time.Now}, nil
+	return &Watcher{cfg: cfg, client: client, store: store, now: newClock().now}, nil
 }
 
 // Run watches until the run is to be taken down, takes it down, and returns what it did. It returns earlier only with
-// ctx. A cascade that has begun is not stopped by ctx: the cascade itself ends the pod.
+// ctx, and then tells the peers if its pod is being ended (see Testament). A cascade that has begun is not stopped by ctx: the cascade itself ends the pod.
 func (w *Watcher) Run(ctx context.Context) (Outcome, error) {
 	watching, stop := context.WithCancel(ctx)
 	updates, wait := w.observe(watching)
@@ -130,7 +134,7 @@ func (w *Watcher) Run(ctx context.Context) (Outcome, error) {
 		last = action
 		select {
 		case <-ctx.Done():
-			return Outcome{Action: action}, nil
+			return Outcome{Action: action, Steps: w.lastWords(ctx, obs)}, nil
 		case fold := <-updates:
 			obs = fold(obs)
 		case <-w.after(action.At):

@@ -50,6 +50,8 @@ func parse(args []string, env func(string) string, stderr io.Writer) (options, e
 	flags.StringVar((*string)(&cfg.Policy.OnSuspend), "suspended", string(cfg.Policy.OnSuspend), "what a suspended cluster means: wait, or fail")
 	flags.DurationVar(&cfg.Policy.StartupGrace, "startup-grace", cfg.Policy.StartupGrace, "how long a cluster may be absent")
 	flags.DurationVar(&cfg.Policy.UnreadyGrace, "unready-grace", grace, "how long a head that was ready may be unready")
+	flags.DurationVar(&cfg.Policy.StuckGrace, "stuck-grace", cfg.Policy.StuckGrace, "how long a pod may be unable to start, and KubeRay unable to make pods")
+	flags.DurationVar(&cfg.Policy.UnschedulableGrace, "unschedulable-grace", 0, "how long a pod may find no node (default that of --startup-grace)")
 	flags.StringVar(&cfg.listen, "listen", cfg.listen, "loopback HOST:PORT of /healthz, /readyz and /metrics; empty: none")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
