@@ -19,7 +19,9 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
+	"github.com/tandem-rl/tandem/manifests/devices"
 	"github.com/tandem-rl/tandem/manifests/jobset"
+	"github.com/tandem-rl/tandem/manifests/network"
 	"github.com/tandem-rl/tandem/manifests/pod"
 	"github.com/tandem-rl/tandem/manifests/raycluster"
 	"github.com/tandem-rl/tandem/manifests/rbac"
@@ -49,6 +51,12 @@ func objects(run *v1alpha1.Run) []any {
 	}
 	all := append(append(accounts, roles...), bindings...)
 	all = append(all, registry(run)...)
+	if policy := network.Policy(run); policy != nil {
+		all = append(all, policy)
+	}
+	for _, object := range devices.Objects(run) {
+		all = append(all, object)
+	}
 	return append(all, workloads(run)...)
 }
 

@@ -53,6 +53,9 @@ const (
 	// EnvRegistry is the registry's address in the user containers of pods that have the registry sidecar.
 	EnvRegistry = "TANDEM_REGISTRY"
 
+	// EnvIncarnation is which attempt of the run a registry sidecar belongs to, where runs are started again.
+	EnvIncarnation = "TANDEM_INCARNATION"
+
 	// The bounds of the run's port ranges, in the Ray containers of runs that have them.
 	EnvGenerationPortLow  = "TANDEM_GENERATION_PORT_LOW"
 	EnvGenerationPortHigh = "TANDEM_GENERATION_PORT_HIGH"

@@ -25,6 +25,9 @@ func RegistryAccountName(run string) string { return run + "-registry" }
 // PeerwatchAccountName is the ServiceAccount, Role and RoleBinding of RayCluster heads: registry and cascade.
 func PeerwatchAccountName(run string) string { return run + "-peerwatch" }
 
+// NetworkPolicyName is the NetworkPolicy of a run.
+func NetworkPolicyName(run string) string { return run }
+
 // RayClusterName is the RayCluster of a cluster.
 func RayClusterName(run, cluster string) string { return run + "-" + cluster }
 

@@ -96,6 +96,14 @@ type Failure struct {
 	UnreadyGrace metav1.Duration `json:"unreadyGrace,omitempty"`
 }
 
+// Restarts is how often the clusters may be started again.
+func (f *Failure) Restarts() int32 {
+	if f.OnPeerFailure != PeerFailureRestart {
+		return 0
+	}
+	return f.MaxRestarts
+}
+
 // OnPeerFailure is a reaction to the failure of a peer.
 type OnPeerFailure string
 

@@ -2,7 +2,7 @@
 //
 // It promises that all pods start at once (a gang scheduler waits for all of them, so nothing may depend on the readiness of
 // another; what must wait does so in an init container), that the run succeeds with its driver, and that the failure of any pod
-// fails the whole JobSet, once, without a restart.
+// fails the whole JobSet, or restarts it as often as the file allows.
 package jobset
 
 import (
@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	jobsetac "sigs.k8s.io/jobset/client-go/applyconfiguration/jobset/v1alpha2"
 
@@ -22,15 +21,19 @@ import (
 func Build(run *v1alpha1.Run) *jobsetac.JobSetApplyConfiguration {
 	jobs := replicatedJobs(run)
 	coordinator := v1alpha1.ReplicatedJobName(run.Spec.Driver.Cluster, v1alpha1.GroupHead)
+	spec := jobsetac.JobSetSpec().
+		WithNetwork(jobsetac.Network().WithEnableDNSHostnames(true).WithPublishNotReadyAddresses(true)).
+		WithCoordinator(jobsetac.Coordinator().WithReplicatedJob(coordinator).WithJobIndex(0).WithPodIndex(0)).
+		WithSuccessPolicy(jobsetac.SuccessPolicy().
+			WithOperator(v1alpha2.OperatorAll).WithTargetReplicatedJobs(v1alpha1.GroupDriver)).
+		WithFailurePolicy(failurePolicy(run, jobs)).
+		WithReplicatedJobs(jobs...)
+	if ttl := run.Spec.TTLAfterFinished; ttl != nil {
+		spec.WithTTLSecondsAfterFinished(int32(ttl.Seconds()))
+	}
 	return jobsetac.JobSet(v1alpha1.JobSetName(run.Metadata.Name), run.Metadata.Namespace).
 		WithLabels(pod.Labels(run, "", "")).
-		WithSpec(jobsetac.JobSetSpec().
-			WithNetwork(jobsetac.Network().WithEnableDNSHostnames(true).WithPublishNotReadyAddresses(true)).
-			WithCoordinator(jobsetac.Coordinator().WithReplicatedJob(coordinator).WithJobIndex(0).WithPodIndex(0)).
-			WithSuccessPolicy(jobsetac.SuccessPolicy().
-				WithOperator(v1alpha2.OperatorAll).WithTargetReplicatedJobs(v1alpha1.GroupDriver)).
-			WithFailurePolicy(failurePolicy(jobs)).
-			WithReplicatedJobs(jobs...))
+		WithSpec(spec)
 }
 
 // replicatedJobs are the heads and worker groups in the order of the file, then the driver.
@@ -46,34 +49,43 @@ func replicatedJobs(run *v1alpha1.Run) []*jobsetac.ReplicatedJobApplyConfigurati
 			}
 		}
 	}
-	return append(jobs, replicatedJob(v1alpha1.GroupDriver, pod.DriverLabels(run), 1, pod.Driver(run)))
+	return append(jobs, replicatedJob(v1alpha1.GroupDriver, pod.DriverLabels(run), pod.DriverJobSpec(run)))
 }
 
 func group(g pod.Group) *jobsetac.ReplicatedJobApplyConfiguration {
-	return replicatedJob(v1alpha1.ReplicatedJobName(g.Cluster.Name, g.Segment.Name), g.Labels(), g.Segment.Pods, g.Template())
+	return replicatedJob(v1alpha1.ReplicatedJobName(g.Cluster.Name, g.Segment.Name), g.Labels(), pod.JobSpec(g.Segment.Pods, g.Template()))
 }
 
 // replicatedJob holds all pods of a group in one Job, so that their host names count up from <run>-<cluster>-<group>-0-0.
-func replicatedJob(name string, labels map[string]string, pods int32, template *corev1ac.PodTemplateSpecApplyConfiguration) *jobsetac.ReplicatedJobApplyConfiguration {
+func replicatedJob(name string, labels map[string]string, spec *batchv1ac.JobSpecApplyConfiguration) *jobsetac.ReplicatedJobApplyConfiguration {
 	return jobsetac.ReplicatedJob().
 		WithName(name).
 		WithReplicas(1).
-		WithTemplate(batchv1ac.JobTemplateSpec().WithLabels(labels).WithSpec(pod.JobSpec(pods, template)))
+		WithTemplate(batchv1ac.JobTemplateSpec().WithLabels(labels).WithSpec(spec))
 }
 
-// failurePolicy has a rule for each role: it does the same for all, but the rule's name is what JobSet's events report.
-func failurePolicy(jobs []*jobsetac.ReplicatedJobApplyConfiguration) *jobsetac.FailurePolicyApplyConfiguration {
-	policy := jobsetac.FailurePolicy().WithMaxRestarts(0)
+// failurePolicy has a rule for each role: the rule's name is what JobSet's events report. A cluster that fails makes everything start
+// again as often as the file allows, once all that was is gone; the driver's own failure is final, its Job has tried again.
+func failurePolicy(run *v1alpha1.Run, jobs []*jobsetac.ReplicatedJobApplyConfiguration) *jobsetac.FailurePolicyApplyConfiguration {
+	restarts := run.Spec.Failure.Restarts()
+	policy := jobsetac.FailurePolicy().WithMaxRestarts(restarts)
+	if restarts > 0 {
+		policy.WithRestartStrategy(v1alpha2.BlockingRecreate)
+	}
 	for _, job := range jobs {
+		verb, action := "fail", v1alpha2.FailJobSet
+		if restarts > 0 && *job.Name != v1alpha1.GroupDriver {
+			verb, action = "restart", v1alpha2.RestartJobSet
+		}
 		policy.WithRules(jobsetac.FailurePolicyRule().
-			WithName(ruleName(*job.Name)).
-			WithAction(v1alpha2.FailJobSet).
+			WithName(ruleName(verb, *job.Name)).
+			WithAction(action).
 			WithTargetReplicatedJobs(*job.Name))
 	}
 	return policy
 }
 
 // ruleName is made of what JobSet allows in it: letters first, and no dashes.
-func ruleName(job string) string {
-	return fmt.Sprintf("fail_%s", strings.ReplaceAll(job, "-", "_"))
+func ruleName(verb, job string) string {
+	return fmt.Sprintf("%s_%s", verb, strings.ReplaceAll(job, "-", "_"))
 }

@@ -32,6 +32,16 @@ func JobSpec(n int32, template *corev1ac.PodTemplateSpecApplyConfiguration) *bat
 		WithTemplate(template)
 }
 
+// DriverJobSpec runs the driver, and again as often as the file allows. Then an eviction is one of the failures that are counted.
+func DriverJobSpec(run *v1alpha1.Run) *batchv1ac.JobSpecApplyConfiguration {
+	spec := JobSpec(1, Driver(run))
+	if retries := run.Spec.Driver.Retries; retries > 0 {
+		spec.WithBackoffLimit(retries)
+		spec.PodFailurePolicy = nil
+	}
+	return spec
+}
+
 //go:embed submit.sh
 var submitScript string
 
@@ -86,7 +96,7 @@ func submitArgs(run *v1alpha1.Run) []string {
 
 // submissionID is the name of the run, unless it may be submitted again: Ray takes each id once.
 func submissionID(run *v1alpha1.Run) string {
-	if run.Spec.Driver.Retries == 0 && run.Spec.Failure.MaxRestarts == 0 {
+	if run.Spec.Driver.Retries == 0 && run.Spec.Failure.Restarts() == 0 {
 		return run.Metadata.Name
 	}
 	return "$(" + v1alpha1.EnvPodName + ")"

@@ -10,6 +10,8 @@ type Group struct {
 	Cluster *v1alpha1.Cluster
 	Name    string // v1alpha1.GroupHead or the name of the worker group
 	Spec    *v1alpha1.Group
+	// Worker is the worker group; nil for a head.
+	Worker *v1alpha1.WorkerGroup
 	// Segment is the part of the worker group that this is; all of it unless the group is split.
 	Segment v1alpha1.Segment
 
@@ -33,7 +35,9 @@ func newGroup(run *v1alpha1.Run, cluster *v1alpha1.Cluster, name string, spec *v
 
 // Worker is one segment of a worker group of a cluster.
 func Worker(run *v1alpha1.Run, cluster *v1alpha1.Cluster, worker *v1alpha1.WorkerGroup, segment v1alpha1.Segment) Group {
-	return newGroup(run, cluster, worker.Name, &worker.Group, segment)
+	group := newGroup(run, cluster, worker.Name, &worker.Group, segment)
+	group.Worker = worker
+	return group
 }
 
 // Workers are the worker groups of a cluster, split into their segments, in the order of the file.

@@ -25,7 +25,7 @@ func (g Group) registrySidecar() *corev1ac.ContainerApplyConfiguration {
 	for _, p := range g.Cluster.PublishedBy(g.Name) {
 		args = append(args, publishArgs(p)...)
 	}
-	sidecar := g.sidecar(RegistryContainer, "/registry").WithArgs(args...)
+	sidecar := g.sidecar(RegistryContainer, "/registry").WithArgs(args...).WithEnv(g.attempt()...)
 	if g.publishesFiles() {
 		sidecar.WithVolumeMounts(mount(publishVolume, v1alpha1.PublishDir).WithReadOnly(true))
 	}
@@ -39,7 +39,7 @@ func (g Group) shardArgs() []string {
 		return nil
 	}
 	args := []string{"--shards", strconv.Itoa(shards)}
-	if g.isHead() && g.Cluster.Name == g.Run.Spec.Driver.Cluster {
+	if g.isDriverHead() {
 		args = append(args, "--fold")
 	}
 	return args

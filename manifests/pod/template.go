@@ -39,7 +39,7 @@ func (g Group) Labels() map[string]string { return Labels(g.Run, g.Cluster.Name,
 
 // initContainers are the sidecars and, on JobSet, the wait for the head; KubeRay adds its own wait to workers.
 func (g Group) initContainers() []*corev1ac.ContainerApplyConfiguration {
-	out := g.fetchCode()
+	out := append(g.fetchCode(), g.beginAttempt()...)
 	if g.hasRegistry() {
 		out = append(out, g.registrySidecar())
 	}

@@ -24,7 +24,7 @@ const overwriteCommand = "ray.io/overwrite-container-cmd"
 func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) *rayac.RayClusterApplyConfiguration {
 	spec := rayac.RayClusterSpec().
 		WithRayVersion(run.Spec.RayVersion).
-		WithEnableInTreeAutoscaling(false).
+		WithEnableInTreeAutoscaling(cluster.Autoscales()).
 		WithHeadGroupSpec(head(pod.Head(run, cluster)))
 	for _, group := range pod.Workers(run, cluster) {
 		spec.WithWorkerGroupSpecs(workers(group))
@@ -38,14 +38,18 @@ func head(g pod.Group) *rayac.HeadGroupSpecApplyConfiguration {
 	return rayac.HeadGroupSpec().WithRayStartParams(g.RayStartParams()).WithTemplate(template(g))
 }
 
-// workers is a group of fixed size; KubeRay wants the bounds spelt out.
+// workers is a group of fixed size unless the file gives bounds; KubeRay wants them spelt out.
 func workers(g pod.Group) *rayac.WorkerGroupSpecApplyConfiguration {
 	replicas := g.Segment.Pods
+	least, most := replicas, replicas
+	if g.Worker.Autoscales() {
+		least, most = *g.Worker.MinReplicas, *g.Worker.MaxReplicas
+	}
 	return rayac.WorkerGroupSpec().
 		WithGroupName(g.Segment.Name).
 		WithReplicas(replicas).
-		WithMinReplicas(replicas).
-		WithMaxReplicas(replicas).
+		WithMinReplicas(least).
+		WithMaxReplicas(most).
 		WithRayStartParams(g.RayStartParams()).
 		WithTemplate(template(g))
 }
@@ -56,7 +60,11 @@ func template(g pod.Group) *corev1ac.PodTemplateSpecApplyConfiguration {
 
 // Driver renders the Job that submits the driver.
 func Driver(run *v1alpha1.Run) *batchv1ac.JobApplyConfiguration {
+	spec := pod.DriverJobSpec(run)
+	if ttl := run.Spec.TTLAfterFinished; ttl != nil {
+		spec.WithTTLSecondsAfterFinished(int32(ttl.Seconds()))
+	}
 	return batchv1ac.Job(v1alpha1.DriverJobName(run.Metadata.Name), run.Metadata.Namespace).
 		WithLabels(pod.DriverLabels(run)).
-		WithSpec(pod.JobSpec(1, pod.Driver(run)))
+		WithSpec(spec)
 }
