@@ -25,6 +25,9 @@ const (
 
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, env func(string) string, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "reap" {
+		return runReap(ctx, args[1:], env, stderr)
+	}
 	cfg, err := parse(args, env, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return exitOK
