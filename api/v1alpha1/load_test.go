@@ -139,11 +139,11 @@ func TestAMistakeIsReportedWithItsLineAndAWayOut(t *testing.T) {
 		},
 		{
 			"an unknown backend", "backend: jobset", "backend: slurm",
-			`line 5: spec.backend: Unsupported value: "slurm": supported values: "jobset", "raycluster"`,
+			`line 5: spec.backend: Unsupported value: "slurm": supported values: "jobset", "raycluster", "rayjob"`,
 		},
 		{
 			"no backend", "  backend: jobset\n", "",
-			`line 4: spec.backend: Required value: one of ["jobset" "raycluster"]`,
+			`line 4: spec.backend: Required value: one of ["jobset" "raycluster" "rayjob"]`,
 		},
 		{
 			"no image", "  image: trainer:1\n", "",
@@ -189,15 +189,15 @@ func TestAMistakeIsReportedWithItsLineAndAWayOut(t *testing.T) {
 		},
 		{
 			"a queue without KAI", "  image: trainer:1", "  image: trainer:1\n  scheduling: {queue: team}",
-			`line 7: spec.scheduling.queue: Invalid value: "team": the default scheduler knows no queues: set scheduler: kai or remove the queue`,
+			`line 7: spec.scheduling.queue: Invalid value: "team": the default scheduler knows no queues: set scheduler: kai or kueue, or remove the queue`,
 		},
 		{
 			"KAI without a queue", "  image: trainer:1", "  image: trainer:1\n  scheduling: {scheduler: kai}",
 			"line 7: spec.scheduling.queue: Required value: kai places pods by queue: name a leaf queue",
 		},
 		{
-			"an unknown reaction", "  image: trainer:1", "  image: trainer:1\n  failure: {onPeerFailure: restart}",
-			`line 7: spec.failure.onPeerFailure: Unsupported value: "restart": supported values: "cascade", "signal", "ignore"`,
+			"an unknown reaction", "  image: trainer:1", "  image: trainer:1\n  failure: {onPeerFailure: reboot}",
+			`line 7: spec.failure.onPeerFailure: Unsupported value: "reboot": supported values: "cascade", "restart", "signal", "ignore"`,
 		},
 		{
 			"a reaction that a JobSet does not know", "  image: trainer:1", "  image: trainer:1\n  failure: {onPeerFailure: signal}",
@@ -377,7 +377,7 @@ spec:
 `))
 	require.EqualError(t, err, strings.Join([]string{
 		"line 3: metadata.name: given twice; the first is on line 3: remove one",
-		`line 5: spec.backend: Unsupported value: "slurm": supported values: "jobset", "raycluster"`,
+		`line 5: spec.backend: Unsupported value: "slurm": supported values: "jobset", "raycluster", "rayjob"`,
 		`line 6: spec.imagee: unknown field; did you mean "image"?`,
 		"line 7: spec.failure.startupGrace: must be a duration, not the number 20: write 20s or 20m",
 		`line 10: spec.clusters[0].head.gpus: must be a whole number, not the text "many"`,

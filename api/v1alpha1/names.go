@@ -65,11 +65,31 @@ func (r *Run) Claim(name string) *Claim {
 // ReplicatedJobName is the replicatedJob of a group; that of the driver is GroupDriver.
 func ReplicatedJobName(cluster, group string) string { return cluster + "-" + group }
 
-// HeadHost is the DNS name of a cluster's head.
+// envRayHead is what KubeRay calls the host of the head in the containers of a cluster's workers.
+const envRayHead = "FQ_RAY_IP"
+
+// InRayJob tells whether a cluster belongs to the run's RayJob: KubeRay makes up the RayCluster's name.
+func (r *Run) InRayJob(c *Cluster) bool {
+	return c != nil && r.Spec.Backend == BackendRayJob && c.Name == r.Spec.Driver.Cluster
+}
+
+func (r *Run) cluster(name string) *Cluster {
+	for i := range r.Spec.Clusters {
+		if r.Spec.Clusters[i].Name == name {
+			return &r.Spec.Clusters[i]
+		}
+	}
+	return nil
+}
+
+// HeadHost is the DNS name of a cluster's head; in a RayJob's cluster a variable that KubeRay sets in its workers.
 //
 // Both JobSet and KubeRay make a headless service whose names resolve before the pod is ready, and not before it has an address.
 func (r *Run) HeadHost(cluster string) string {
-	if r.Spec.Backend == BackendRayCluster {
+	if r.InRayJob(r.cluster(cluster)) {
+		return "$(" + envRayHead + ")"
+	}
+	if r.Spec.Backend.OnKubeRay() {
 		return fmt.Sprintf("%s-head-svc.%s.svc.cluster.local", RayClusterName(r.Metadata.Name, cluster), r.Metadata.Namespace)
 	}
 	return jobSetHost(r.Metadata.Name, ReplicatedJobName(cluster, GroupHead))

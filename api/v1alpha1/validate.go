@@ -14,13 +14,18 @@ func (r *Run) Validate() field.ErrorList {
 	spec := field.NewPath("spec")
 	errs = append(errs, r.Spec.validateChoices(spec)...)
 	errs = append(errs, r.Spec.validateImages(spec)...)
+	errs = append(errs, r.Spec.validateOwner(spec)...)
+	errs = append(errs, r.Spec.Code.validate(spec.Child("code"))...)
+	errs = append(errs, r.Spec.validatePortRanges(spec)...)
+	errs = append(errs, r.Spec.validateClaims(spec)...)
+	errs = append(errs, r.Spec.PodSettings.validate(spec)...)
 	errs = append(errs, r.Spec.Failure.validate(spec.Child("failure"))...)
 	errs = append(errs, r.validateNames()...)
 	if len(r.Spec.Clusters) == 0 {
 		errs = append(errs, field.Required(spec.Child("clusters"), "a run has at least one Ray cluster"))
 	}
 	for i := range r.Spec.Clusters {
-		errs = append(errs, r.Spec.Clusters[i].validate(spec.Child("clusters").Index(i))...)
+		errs = append(errs, r.Spec.Clusters[i].validate(spec.Child("clusters").Index(i), r.Spec.Backend)...)
 	}
 	errs = append(errs, r.Spec.validatePublishedKeys(spec)...)
 	return append(errs, r.Spec.validateDriver(spec.Child("driver"))...)
@@ -39,35 +44,12 @@ func (r *Run) validateHeader() field.ErrorList {
 
 // validateChoices checks the fields with a closed set of values.
 func (s *Spec) validateChoices(path *field.Path) field.ErrorList {
-	errs := oneOf(path.Child("backend"), s.Backend, BackendJobSet, BackendRayCluster)
-	errs = append(errs, s.validateReaction(path.Child("failure", "onPeerFailure"))...)
+	errs := oneOf(path.Child("backend"), s.Backend, BackendJobSet, BackendRayCluster, BackendRayJob)
+	errs = append(errs, s.validateReaction(path.Child("failure"))...)
 	if s.ImagePullPolicy != "" {
 		errs = append(errs, oneOf(path.Child("imagePullPolicy"), s.ImagePullPolicy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)...)
 	}
-	return append(errs, s.Scheduling.validate(path.Child("scheduling"))...)
-}
-
-func (s *Spec) validateReaction(path *field.Path) field.ErrorList {
-	reaction := s.Failure.OnPeerFailure
-	errs := oneOf(path, reaction, PeerFailureCascade, PeerFailureSignal, PeerFailureIgnore)
-	if len(errs) == 0 && reaction != PeerFailureCascade && s.Backend == BackendJobSet {
-		errs = append(errs, field.Invalid(path, reaction, "a JobSet fails as a whole: leave it at cascade, or set backend: raycluster"))
-	}
-	return errs
-}
-
-func (s *Scheduling) validate(path *field.Path) field.ErrorList {
-	errs := oneOf(path.Child("scheduler"), s.Scheduler, SchedulerDefault, SchedulerKAI)
-	switch {
-	case s.Scheduler == SchedulerKAI && s.Queue == "":
-		errs = append(errs, field.Required(path.Child("queue"), "kai places pods by queue: name a leaf queue"))
-	case s.Scheduler == SchedulerDefault && s.Queue != "":
-		errs = append(errs, field.Invalid(path.Child("queue"), s.Queue, "the default scheduler knows no queues: set scheduler: kai or remove the queue"))
-	case s.Queue != "":
-		errs = append(errs, plain(path.Child("queue"), s.Queue, validation.IsValidLabelValue(s.Queue),
-			"must be at most 63 letters, digits, -, _ and ., and begin and end with a letter or digit")...)
-	}
-	return errs
+	return append(errs, s.validateScheduling(path.Child("scheduling"))...)
 }
 
 func (s *Spec) validateImages(path *field.Path) field.ErrorList {
@@ -86,21 +68,43 @@ func (s *Spec) validateImages(path *field.Path) field.ErrorList {
 	return errs
 }
 
-func (f *Failure) validate(path *field.Path) field.ErrorList {
+// validateOwner checks whose run it is, who may use it and how long it stays.
+func (s *Spec) validateOwner(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if f.StartupGrace.Duration <= 0 {
-		errs = append(errs, field.Invalid(path.Child("startupGrace"), f.StartupGrace.Duration.String(), "must be longer than zero: it bounds every wait at start"))
+	if s.User != "" {
+		errs = append(errs, plain(path.Child("user"), s.User, validation.IsValidLabelValue(s.User),
+			"must be at most 63 letters, digits, -, _ and ., and begin and end with a letter or digit")...)
 	}
-	if f.UnreadyGrace.Duration <= 0 {
-		errs = append(errs, field.Invalid(path.Child("unreadyGrace"), f.UnreadyGrace.Duration.String(), "must be longer than zero"))
+	errs = append(errs, validateKey(path.Child("rayToken"), s.RayToken)...)
+	if s.RayToken != nil && s.Backend == BackendRayJob {
+		errs = append(errs, field.Invalid(path.Child("rayToken"), s.RayToken.Name, "KubeRay submits the driver of a RayJob and does not know this token: set backend: raycluster"))
+	}
+	if ttl := s.TTLAfterFinished; ttl != nil && ttl.Duration < 0 {
+		errs = append(errs, field.Invalid(path.Child("ttlAfterFinished"), ttl.Duration.String(), "must not be negative"))
 	}
 	return errs
+}
+
+// validateKey checks a reference to a key of a Secret.
+func validateKey(at *field.Path, ref *corev1.SecretKeySelector) field.ErrorList {
+	if ref == nil {
+		return nil
+	}
+	errs := objectName(at.Child("name"), ref.Name, "the name of a Secret")
+	if ref.Key == "" {
+		return append(errs, field.Required(at.Child("key"), "the key within the Secret"))
+	}
+	return append(errs, plain(at.Child("key"), ref.Key, validation.IsConfigMapKey(ref.Key), "must be at most 253 letters, digits, -, _ and .")...)
 }
 
 func (s *Spec) validateDriver(path *field.Path) field.ErrorList {
 	errs := validateEnv(path.Child("env"), s.Driver.Env)
 	errs = append(errs, s.validateDriverEnv(path.Child("env"))...)
 	errs = append(errs, validateResources(path, s.Driver.Resources, s.Driver.Limits)...)
+	errs = append(errs, s.Driver.PodTemplate.validate(path.Child("podTemplate"), driverContainer)...)
+	if s.Driver.Retries < 0 {
+		errs = append(errs, field.Invalid(path.Child("retries"), s.Driver.Retries, "must not be negative"))
+	}
 	if len(s.Driver.Command) == 0 {
 		errs = append(errs, field.Required(path.Child("command"), "the command whose exit ends the run"))
 	}

@@ -22,22 +22,24 @@ func IsExtendedResource(name corev1.ResourceName) bool {
 // leastMemory is less than any process needs: 64m of memory is a 64 thousandth of a byte.
 var leastMemory = resource.MustParse("1Mi")
 
-func (c *Cluster) validate(path *field.Path) field.ErrorList {
-	errs := c.Head.validate(path.Child("head"))
+func (c *Cluster) validate(path *field.Path, backend Backend) field.ErrorList {
+	errs := c.PodSettings.validate(path)
+	errs = append(errs, c.Head.validate(path.Child("head"))...)
 	errs = append(errs, c.validateHeadPorts(path)...)
 	for i := range c.Workers {
 		worker, at := &c.Workers[i], path.Child("workers").Index(i)
 		errs = append(errs, worker.validate(at)...)
 		errs = append(errs, newPortSet().addNamed(at.Child("ports"), worker.Ports)...)
-		if worker.Pods() < 0 {
-			errs = append(errs, field.Invalid(at.Child("replicas"), worker.Pods(), "must not be negative"))
-		}
+		errs = append(errs, worker.validateSize(at, backend)...)
 	}
 	return append(errs, c.validatePublish(path.Child("publish"))...)
 }
 
 func (g *Group) validate(path *field.Path) field.ErrorList {
-	errs := validateEnv(path.Child("env"), g.Env)
+	errs := g.PodSettings.validate(path)
+	if g.Image != "" {
+		errs = append(errs, must(path.Child("image"), g.Image, imageReference)...)
+	}
 	if g.GPUs < 0 {
 		errs = append(errs, field.Invalid(path.Child("gpus"), g.GPUs, "must not be negative"))
 	}
@@ -56,6 +58,8 @@ var managedParams = map[string]string{
 	"metrics-export-port":         "it is 8080",
 	"ray-client-server-port":      "set ports.client of the cluster",
 	"num-gpus":                    "set gpus of the group",
+	"min-worker-port":             "set spec.portRanges.ray",
+	"max-worker-port":             "set spec.portRanges.ray",
 }
 
 func validateRayStartParams(path *field.Path, params map[string]string) field.ErrorList {
@@ -72,7 +76,10 @@ func validateRayStartParams(path *field.Path, params map[string]string) field.Er
 }
 
 // ownEnv are the variables that tandem sets.
-var ownEnv = map[string]bool{EnvRun: true, EnvNamespace: true, EnvPodIP: true, EnvPodName: true, EnvRegistry: true}
+var ownEnv = map[string]bool{
+	EnvRun: true, EnvNamespace: true, EnvPodIP: true, EnvPodName: true, EnvRegistry: true, EnvIncarnation: true,
+	EnvGenerationPortLow: true, EnvGenerationPortHigh: true, EnvGymPortLow: true, EnvGymPortHigh: true,
+}
 
 func validateEnv(path *field.Path, env []corev1.EnvVar) field.ErrorList {
 	var errs field.ErrorList
@@ -103,6 +110,11 @@ func validateResources(path *field.Path, requests, limits corev1.ResourceList) f
 	errs = append(errs, validateQuantities(path.Child("limits"), limits)...)
 	for _, name := range sortedResources(limits) {
 		request, both := requests[name]
+		if limit := limits[name]; both && IsExtendedResource(name) && request.Cmp(limit) != 0 {
+			errs = append(errs, field.Invalid(path.Child("limits").Key(string(name)), limit.String(),
+				fmt.Sprintf("differs from the request of %s, and of a device plugin's resource both are the same: remove it here", request.String())))
+			continue
+		}
 		if limit := limits[name]; both && request.Cmp(limit) > 0 {
 			errs = append(errs, field.Invalid(path.Child("limits").Key(string(name)), limit.String(), fmt.Sprintf("is less than the request of %s", request.String())))
 		}

@@ -9,6 +9,7 @@ import (
 // The longest names that the controllers accept.
 const (
 	maxRayCluster = 53 // KubeRay refuses more: the services it makes add up to ten characters
+	maxRayJob     = 47 // the RayCluster that KubeRay makes of it has six characters more
 	maxPod        = 63 // a JobSet pod's name is also its host name
 	maxLabelValue = 63
 )
@@ -84,27 +85,41 @@ func partsTooLong(long []made) field.ErrorList {
 // made lists the names that the backend makes and that have a limit.
 func (r *Run) made() []made {
 	run := r.Metadata.Name
-	list := []made{{DriverJobName(run), "the driver's Job", maxLabelValue, 1, nil, ""}}
-	for i, cluster := range r.Spec.Clusters {
-		at := field.NewPath("spec", "clusters").Index(i)
-		if r.Spec.Backend == BackendRayCluster {
-			list = append(list, made{RayClusterName(run, cluster.Name), "the RayCluster", maxRayCluster, 1, at.Child("name"), cluster.Name})
-		} else {
+	var list []made
+	switch r.Spec.Backend {
+	case BackendRayJob:
+		list = append(list, made{RayJobName(run), "the RayJob", maxRayJob, 1, nil, ""})
+	default:
+		list = append(list, made{DriverJobName(run), "the driver's Job", maxLabelValue, 1, nil, ""})
+	}
+	for i := range r.Spec.Clusters {
+		cluster, at := &r.Spec.Clusters[i], field.NewPath("spec", "clusters").Index(i)
+		switch {
+		case !r.Spec.Backend.OnKubeRay():
 			list = append(list, r.madeByJobSet(at, cluster)...)
+		case !r.InRayJob(cluster):
+			list = append(list, made{RayClusterName(run, cluster.Name), "the RayCluster", maxRayCluster, 1, at.Child("name"), cluster.Name})
 		}
-		for j, worker := range cluster.Workers {
-			path := at.Child("workers").Index(j).Child("name")
-			list = append(list, made{worker.Name, "the label", maxLabelValue, 0, path, worker.Name})
-			if r.Spec.Backend != BackendRayCluster {
-				list = append(list, made{jobSetPod(run, cluster.Name, worker.Name, worker.Pods()), "the pod", maxPod, 1, path, worker.Name})
-			}
+		for j := range cluster.Workers {
+			list = append(list, r.madeOfGroup(at.Child("workers").Index(j).Child("name"), cluster, &cluster.Workers[j])...)
 		}
 	}
 	return list
 }
 
+// madeOfGroup are the longest names of a worker group: those of its last segment.
+func (r *Run) madeOfGroup(path *field.Path, cluster *Cluster, worker *WorkerGroup) []made {
+	segments := worker.Segments()
+	last := segments[len(segments)-1]
+	list := []made{{last.Name, "the label", maxLabelValue, 0, path, worker.Name}}
+	if !r.Spec.Backend.OnKubeRay() {
+		list = append(list, made{jobSetPod(r.Metadata.Name, cluster.Name, last.Name, last.Pods), "the pod", maxPod, 1, path, worker.Name})
+	}
+	return list
+}
+
 // madeByJobSet are the names of a cluster's head: its pod, and the label with the coordinator's host.
-func (r *Run) madeByJobSet(at *field.Path, cluster Cluster) []made {
+func (r *Run) madeByJobSet(at *field.Path, cluster *Cluster) []made {
 	run := r.Metadata.Name
 	list := []made{{jobSetPod(run, cluster.Name, GroupHead, 1), "the pod", maxPod, 1, at.Child("name"), cluster.Name}}
 	if cluster.Name == r.Spec.Driver.Cluster {

@@ -15,7 +15,7 @@ func (r *Run) validateNames() field.ErrorList {
 		errs = append(errs, uniqueName(clusters.Index(i).Child("name"), cluster.Name, "the name of a cluster", seen)...)
 		errs = append(errs, cluster.validateGroupNames(clusters.Index(i).Child("workers"))...)
 	}
-	if r.Spec.Backend != BackendRayCluster {
+	if !r.Spec.Backend.OnKubeRay() {
 		errs = append(errs, r.validateReplicatedJobs(clusters)...)
 	}
 	return append(errs, r.validateLengths()...)
@@ -46,6 +46,20 @@ func (c *Cluster) validateGroupNames(path *field.Path) field.ErrorList {
 		}
 		errs = append(errs, uniqueName(name, worker.Name, "the name of a worker group", seen)...)
 	}
+	return append(errs, c.validateSegmentNames(path, seen)...)
+}
+
+// validateSegmentNames refuses a group that has the name of another's segment.
+func (c *Cluster) validateSegmentNames(path *field.Path, groups map[string]*field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range c.Workers {
+		for _, segment := range c.Workers[i].Segments() {
+			if segment.Several && groups[segment.Name] != nil {
+				errs = append(errs, field.Invalid(groups[segment.Name], segment.Name,
+					fmt.Sprintf("is the name of a segment of group %q (%s): rename one", c.Workers[i].Name, path.Index(i))))
+			}
+		}
+	}
 	return errs
 }
 
@@ -56,8 +70,10 @@ func (r *Run) validateReplicatedJobs(clusters *field.Path) field.ErrorList {
 	for i, cluster := range r.Spec.Clusters {
 		path := clusters.Index(i)
 		errs = append(errs, validateReplicatedJob(path.Child("name"), cluster.Name, GroupHead, jobs)...)
-		for j, worker := range cluster.Workers {
-			errs = append(errs, validateReplicatedJob(path.Child("workers").Index(j).Child("name"), cluster.Name, worker.Name, jobs)...)
+		for j := range cluster.Workers {
+			for _, segment := range cluster.Workers[j].Segments() {
+				errs = append(errs, validateReplicatedJob(path.Child("workers").Index(j).Child("name"), cluster.Name, segment.Name, jobs)...)
+			}
 		}
 	}
 	return errs

@@ -1,0 +1,55 @@
+package v1alpha1
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// validateSize checks the number of pods of a worker group.
+func (w *WorkerGroup) validateSize(at *field.Path, backend Backend) field.ErrorList {
+	var errs field.ErrorList
+	if w.Pods() < 0 {
+		errs = append(errs, field.Invalid(at.Child("replicas"), w.Pods(), "must not be negative"))
+	}
+	errs = append(errs, w.validateAutoscaling(at, backend)...)
+	return append(errs, w.validateSegments(at)...)
+}
+
+func (w *WorkerGroup) validateAutoscaling(at *field.Path, backend Backend) field.ErrorList {
+	least, most := w.MinReplicas, w.MaxReplicas
+	switch {
+	case !w.Autoscales():
+		return nil
+	case least == nil:
+		return field.ErrorList{field.Required(at.Child("minReplicas"), "maxReplicas is set: an autoscaling group has both bounds")}
+	case most == nil:
+		return field.ErrorList{field.Required(at.Child("maxReplicas"), "minReplicas is set: an autoscaling group has both bounds")}
+	case backend == BackendJobSet:
+		return field.ErrorList{field.Invalid(at.Child("maxReplicas"), *most, "a JobSet cannot change its size: remove the bounds, or set backend: raycluster")}
+	case *least < 0:
+		return field.ErrorList{field.Invalid(at.Child("minReplicas"), *least, "must not be negative")}
+	case *least > *most:
+		return field.ErrorList{field.Invalid(at.Child("minReplicas"), *least, fmt.Sprintf("is more than maxReplicas, which is %d", *most))}
+	case w.Pods() < *least || w.Pods() > *most:
+		return field.ErrorList{field.Invalid(at.Child("replicas"), w.Pods(), fmt.Sprintf("must lie between minReplicas and maxReplicas, %d and %d", *least, *most))}
+	}
+	return nil
+}
+
+func (w *WorkerGroup) validateSegments(at *field.Path) field.ErrorList {
+	size, pods := w.SegmentSize, w.Pods()
+	at = at.Child("segmentSize")
+	switch {
+	case size == 0:
+		return nil
+	case size < 0:
+		return field.ErrorList{field.Invalid(at, size, "must not be negative")}
+	case w.Autoscales():
+		return field.ErrorList{field.Invalid(at, size, "the group autoscales, and a segment has a fixed size: remove segmentSize, or the bounds")}
+	case pods%size != 0:
+		return field.ErrorList{field.Invalid(at, size, fmt.Sprintf("%d pods make %d segments of %d and leave %d over: choose %d or %d replicas, or another size",
+			pods, pods/size, size, pods%size, pods-pods%size, pods-pods%size+size))}
+	}
+	return nil
+}
