@@ -79,6 +79,10 @@ test: deps build images ## Run every test: units, a real API server, the local c
 bench-registry: deps build images ## Measure the endpoint registry on a local cluster: many writers, waiters, an idle sidecar
 	go run ./bench/registry --bin=$(BIN) --out=bench/registry.json
 
+.PHONY: bench-peerwatch
+bench-peerwatch: deps build ## Measure how soon a run is taken down, and whether by mistake, beside a polling watcher
+	go run ./bench/peerwatch --bin=$(BIN) --out=bench/peerwatch.json
+
 .PHONY: verify
 verify: ## Vet, staticcheck, gofumpt, go mod tidy, generated files
 	hack/verify.sh $(MODULES)

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// sidecar is what a watcher costs that has nothing to do, in a run of two clusters.
+type sidecar struct {
+	BinaryMiB float64 `json:"binaryMiB"`
+	RSSMiB    float64 `json:"rssMiB"`         // of the larger of two
+	Before    int     `json:"requestsBefore"` // of both, until they are idle
+	Requests  int     `json:"requests"`       // of both while idle, but for watches
+	Watches   int     `json:"watches"`        // of both that were opened while idle
+	Seconds   float64 `json:"seconds"`        // for so long
+}
+
+const (
+	settle  = 10 * time.Second
+	observe = 30 * time.Second
+)
+
+func (b *bench) idle(ctx context.Context, s *sidecar) error {
+	t, err := b.newTeam(ctx, 2, unreadyGrace, b.server.Config)
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, settle); err != nil {
+		return err
+	}
+	from := time.Now()
+	if err := pause(ctx, observe); err != nil {
+		return err
+	}
+	to := time.Now()
+	for _, w := range t.watchers {
+		rss, err := residentMiB(w.PID())
+		if err != nil {
+			return err
+		}
+		s.RSSMiB = max(s.RSSMiB, rss)
+	}
+	requests := b.audit.of(t.Metadata.Namespace)
+	s.Seconds = to.Sub(from).Seconds()
+	s.Requests, s.Watches = between(requests, from, to)
+	others, watches := between(requests, time.Time{}, from)
+	s.Before = others + watches
+	return t.stop(ctx)
+}
+
+var resident = regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB$`)
+
+func residentMiB(pid int) (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	found := resident.FindSubmatch(status)
+	if found == nil {
+		return 0, fmt.Errorf("/proc/%d/status has no VmRSS", pid)
+	}
+	kib, err := strconv.ParseInt(string(found[1]), 10, 64)
+	return mebibytes(kib * 1024), err
+}
