@@ -198,6 +198,7 @@ func TestKAIFindsQueueAndSchedulerOnObjectsAndPods(t *testing.T) {
 	for _, example := range exampleFiles {
 		run := load(t, example)
 		run.Spec.Scheduling = v1alpha1.Scheduling{Scheduler: v1alpha1.SchedulerKAI, Queue: "rl-team"}
+		run.SetDefaults()
 		for _, object := range render(t, run) {
 			require.Equal(t, "rl-team", object.GetLabels()[v1alpha1.LabelKAIQueue], object.GetKind())
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/tandem-rl/tandem/manifests/pod"
 	"github.com/tandem-rl/tandem/manifests/raycluster"
 	"github.com/tandem-rl/tandem/manifests/rbac"
+	"github.com/tandem-rl/tandem/manifests/schedule"
 )
 
 // ErrNoNamespace: a Run is rendered for one namespace, which its file may leave to the caller.
@@ -38,11 +39,23 @@ func Render(run *v1alpha1.Run) ([]*unstructured.Unstructured, error) {
 	if run.Metadata.Namespace == "" {
 		return nil, fmt.Errorf("rendering run %s: %w", run.Metadata.Name, ErrNoNamespace)
 	}
-	return toUnstructured(objects(run))
+	scheduling, err := schedule.Of(run)
+	if err != nil {
+		return nil, fmt.Errorf("rendering run %s: %w", run.Metadata.Name, err)
+	}
+	gang, err := scheduling.Objects()
+	if err != nil {
+		return nil, fmt.Errorf("rendering run %s: %w", run.Metadata.Name, err)
+	}
+	out, err := toUnstructured(objects(run, gang))
+	if err != nil {
+		return nil, err
+	}
+	return out, scheduling.Check(out)
 }
 
-// objects lists the apply configurations of a run.
-func objects(run *v1alpha1.Run) []any {
+// objects lists the apply configurations of a run. gang is what the scheduler needs before it sees a pod.
+func objects(run *v1alpha1.Run, gang []any) []any {
 	var accounts, roles, bindings []any
 	for _, account := range rbac.Accounts(run) {
 		accounts = append(accounts, account.ServiceAccount)
@@ -57,6 +70,7 @@ func objects(run *v1alpha1.Run) []any {
 	for _, object := range devices.Objects(run) {
 		all = append(all, object)
 	}
+	all = append(all, gang...)
 	return append(all, workloads(run)...)
 }
 

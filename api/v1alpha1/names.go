@@ -28,6 +28,9 @@ func PeerwatchAccountName(run string) string { return run + "-peerwatch" }
 // NetworkPolicyName is the NetworkPolicy of a run.
 func NetworkPolicyName(run string) string { return run }
 
+// WorkloadName is the Workload of a run that Kubernetes itself schedules as a gang.
+func WorkloadName(run string) string { return run }
+
 // RayClusterName is the RayCluster of a cluster.
 func RayClusterName(run, cluster string) string { return run + "-" + cluster }
 

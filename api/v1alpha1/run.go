@@ -79,6 +79,9 @@ const (
 // OnKubeRay tells whether KubeRay makes the pods.
 func (b Backend) OnKubeRay() bool { return b == BackendRayCluster || b == BackendRayJob }
 
+// DriverHasPod tells whether a pod submits the driver; KubeRay submits that of a RayJob itself.
+func (b Backend) DriverHasPod() bool { return b != BackendRayJob }
+
 // Failure says what happens when a part of the run fails.
 type Failure struct {
 	// OnPeerFailure is what happens when a cluster fails: cascade (default) takes every cluster down, restart starts all of them

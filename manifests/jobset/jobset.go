@@ -15,6 +15,7 @@ import (
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 	"github.com/tandem-rl/tandem/manifests/pod"
+	"github.com/tandem-rl/tandem/manifests/schedule"
 )
 
 // Build renders a valid run of the jobset backend.
@@ -31,8 +32,11 @@ func Build(run *v1alpha1.Run) *jobsetac.JobSetApplyConfiguration {
 	if ttl := run.Spec.TTLAfterFinished; ttl != nil {
 		spec.WithTTLSecondsAfterFinished(int32(ttl.Seconds()))
 	}
+	marks := schedule.Must(run).Owner()
 	return jobsetac.JobSet(v1alpha1.JobSetName(run.Metadata.Name), run.Metadata.Namespace).
 		WithLabels(pod.Labels(run, "", "")).
+		WithLabels(marks.Labels).
+		WithAnnotations(marks.Annotations).
 		WithSpec(spec)
 }
 
@@ -49,19 +53,23 @@ func replicatedJobs(run *v1alpha1.Run) []*jobsetac.ReplicatedJobApplyConfigurati
 			}
 		}
 	}
-	return append(jobs, replicatedJob(v1alpha1.GroupDriver, pod.DriverLabels(run), pod.DriverJobSpec(run)))
+	template := jobTemplate(run, v1alpha1.GroupDriver, false).WithLabels(pod.DriverLabels(run)).WithSpec(pod.DriverJobSpec(run))
+	return append(jobs, replicatedJob(v1alpha1.GroupDriver, template))
 }
 
 func group(g pod.Group) *jobsetac.ReplicatedJobApplyConfiguration {
-	return replicatedJob(v1alpha1.ReplicatedJobName(g.Cluster.Name, g.Segment.Name), g.Labels(), pod.JobSpec(g.Segment.Pods, g.Template()))
+	template := jobTemplate(g.Run, g.Name, g.Spec.GPUs > 0).WithLabels(g.Labels()).WithSpec(pod.JobSpec(g.Segment.Pods, g.Template()))
+	return replicatedJob(v1alpha1.ReplicatedJobName(g.Cluster.Name, g.Segment.Name), template)
+}
+
+// jobTemplate has what the scheduler reads there.
+func jobTemplate(run *v1alpha1.Run, group string, gpus bool) *batchv1ac.JobTemplateSpecApplyConfiguration {
+	return batchv1ac.JobTemplateSpec().WithAnnotations(schedule.Must(run).Job(group, gpus).Annotations)
 }
 
 // replicatedJob holds all pods of a group in one Job, so that their host names count up from <run>-<cluster>-<group>-0-0.
-func replicatedJob(name string, labels map[string]string, spec *batchv1ac.JobSpecApplyConfiguration) *jobsetac.ReplicatedJobApplyConfiguration {
-	return jobsetac.ReplicatedJob().
-		WithName(name).
-		WithReplicas(1).
-		WithTemplate(batchv1ac.JobTemplateSpec().WithLabels(labels).WithSpec(spec))
+func replicatedJob(name string, template *batchv1ac.JobTemplateSpecApplyConfiguration) *jobsetac.ReplicatedJobApplyConfiguration {
+	return jobsetac.ReplicatedJob().WithName(name).WithReplicas(1).WithTemplate(template)
 }
 
 // failurePolicy has a rule for each role: the rule's name is what JobSet's events report. A cluster that fails makes everything start

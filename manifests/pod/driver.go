@@ -12,6 +12,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
+	"github.com/tandem-rl/tandem/manifests/schedule"
 )
 
 // JobSpec runs n pods of a template once: a pod that fails, or that the cluster takes away, fails the Job, and its logs stay.
@@ -56,8 +57,12 @@ func Driver(run *v1alpha1.Run) *corev1ac.PodTemplateSpecApplyConfiguration {
 		WithInitContainers(driverWaits(run)...).
 		WithContainers(driverContainer(run))
 	place(spec, run.Spec.PodSettings)
-	template := corev1ac.PodTemplateSpec().WithLabels(DriverLabels(run)).WithSpec(spec)
-	return overlay(template, DriverContainer, []*v1alpha1.PodTemplate{run.Spec.PodTemplate, run.Spec.Driver.PodTemplate})
+	scheduling := schedule.Must(run)
+	if ref := scheduling.WorkloadRef(run.Spec.Driver.Cluster); ref != nil {
+		spec.WithWorkloadRef(ref)
+	}
+	template := marked(corev1ac.PodTemplateSpec().WithLabels(DriverLabels(run)), scheduling.Pod(run.Spec.Driver.Cluster, v1alpha1.GroupDriver, false))
+	return overlay(template.WithSpec(spec), DriverContainer, []*v1alpha1.PodTemplate{run.Spec.PodTemplate, run.Spec.Driver.PodTemplate})
 }
 
 // DriverLabels are those of the driver's pod and Job.

@@ -6,6 +6,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
+	"github.com/tandem-rl/tandem/manifests/schedule"
 )
 
 // Template is the pod of the group.
@@ -19,7 +20,17 @@ func (g Group) Template() *corev1ac.PodTemplateSpecApplyConfiguration {
 	if account := g.serviceAccount(); account != "" {
 		spec.WithServiceAccountName(account)
 	}
-	return overlay(corev1ac.PodTemplateSpec().WithLabels(g.Labels()).WithSpec(spec), RayContainer, g.overlays)
+	scheduling := schedule.Must(g.Run)
+	if ref := scheduling.WorkloadRef(g.Cluster.Name); ref != nil {
+		spec.WithWorkloadRef(ref)
+	}
+	template := marked(corev1ac.PodTemplateSpec().WithLabels(g.Labels()), scheduling.Pod(g.Cluster.Name, g.Segment.Name, g.Spec.GPUs > 0))
+	return overlay(template.WithSpec(spec), RayContainer, g.overlays)
+}
+
+// marked adds what the scheduler reads.
+func marked(template *corev1ac.PodTemplateSpecApplyConfiguration, marks schedule.Marks) *corev1ac.PodTemplateSpecApplyConfiguration {
+	return template.WithLabels(marks.Labels).WithAnnotations(marks.Annotations)
 }
 
 // place says where the pod may go.
@@ -60,8 +71,8 @@ func podSpec(run *v1alpha1.Run) *corev1ac.PodSpecApplyConfiguration {
 	for _, secret := range run.Spec.ImagePullSecrets {
 		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret))
 	}
-	if run.Spec.Scheduling.Scheduler == v1alpha1.SchedulerKAI {
-		spec.WithSchedulerName("kai-scheduler")
+	if name := schedule.Must(run).SchedulerName(); name != "" {
+		spec.WithSchedulerName(name)
 	}
 	if class := run.Spec.Scheduling.PriorityClass; class != "" {
 		spec.WithPriorityClassName(class)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 	"github.com/tandem-rl/tandem/manifests/pod"
+	"github.com/tandem-rl/tandem/manifests/schedule"
 )
 
 // overwriteCommand makes KubeRay leave the container's command alone.
@@ -29,8 +30,11 @@ func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) *rayac.RayClusterApplyC
 	for _, group := range pod.Workers(run, cluster) {
 		spec.WithWorkerGroupSpecs(workers(group))
 	}
+	marks := schedule.Must(run).Owner()
 	return rayac.RayCluster(v1alpha1.RayClusterName(run.Metadata.Name, cluster.Name), run.Metadata.Namespace).
 		WithLabels(pod.Labels(run, cluster.Name, "")).
+		WithLabels(marks.Labels).
+		WithAnnotations(marks.Annotations).
 		WithSpec(spec)
 }
 
@@ -64,7 +68,10 @@ func Driver(run *v1alpha1.Run) *batchv1ac.JobApplyConfiguration {
 	if ttl := run.Spec.TTLAfterFinished; ttl != nil {
 		spec.WithTTLSecondsAfterFinished(int32(ttl.Seconds()))
 	}
+	marks := schedule.Must(run).Owner()
 	return batchv1ac.Job(v1alpha1.DriverJobName(run.Metadata.Name), run.Metadata.Namespace).
 		WithLabels(pod.DriverLabels(run)).
+		WithLabels(marks.Labels).
+		WithAnnotations(marks.Annotations).
 		WithSpec(spec)
 }
