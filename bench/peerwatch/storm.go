@@ -125,11 +125,6 @@ func refuse(code int, count *int) faultyapi.Fault {
 			return nil
 		}
 		*count++
-		body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d}`, http.StatusText(code), code)
-		resp := faultyapi.Answer(req, code, body)
-		if code == http.StatusTooManyRequests {
-			resp.Header.Set("Retry-After", "1")
-		}
-		return resp
+		return podprocess.Refusal(req, code)
 	}
 }

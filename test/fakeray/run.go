@@ -20,8 +20,9 @@ type Run struct {
 	*v1alpha1.Run
 	stage    *Stage
 	clusters []*rayv1.RayCluster // as they are made
-	heads    []string            // names of the head pods, as far as they were made
-	made     int                 // head pods
+	nodes    map[int]string
+	heads    []string // names of the head pods, as far as they were made
+	made     int      // head pods
 }
 
 // Cluster is the name of the RayCluster of cluster i.
@@ -66,7 +67,11 @@ func (r *Run) createHead(ctx context.Context, i int, cluster *rayv1.RayCluster) 
 	pod := &corev1.Pod{ObjectMeta: r.meta(r.heads[i]), Spec: *template.Spec.DeepCopy()}
 	pod.Labels = map[string]string{"ray.io/cluster": cluster.Name, "ray.io/node-type": "head", v1alpha1.LabelRun: r.Metadata.Name}
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "ray.io/v1", Kind: "RayCluster", Name: cluster.Name, UID: cluster.UID}}
-	pod.Spec.SchedulerName = "nobody"
+	pod.Spec.SchedulerName, pod.Spec.NodeName = "nobody", r.nodes[i]
+	soon := int64(1) // by default a pod may stay on a node that is lost for five minutes
+	pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
+		Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &soon,
+	})
 	if err := r.stage.Create(ctx, pod); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ package fakeray
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
@@ -56,11 +57,13 @@ type Script struct {
 	StartupGrace, UnreadyGrace time.Duration
 	// Late are the clusters that are not made yet; see [Run.Create].
 	Late []int
+	// Nodes are the nodes of head pods, by cluster; see [Stage.CreateNode]. A pod without one is on none.
+	Nodes map[int]string
 }
 
 // Up makes a run whose clusters are ready, and returns when the API server knows the rights of its pods.
 func (s *Stage) Up(ctx context.Context, script Script) (*Run, error) {
-	r := &Run{Run: script.run(), stage: s, heads: make([]string, script.Clusters)}
+	r := &Run{Run: script.run(), stage: s, nodes: script.Nodes, heads: make([]string, script.Clusters)}
 	objects, err := manifests.Render(r.Run)
 	if err != nil {
 		return nil, err
@@ -74,22 +77,13 @@ func (s *Stage) Up(ctx context.Context, script Script) (*Run, error) {
 		}
 	}
 	for i := range script.Clusters {
-		if !script.late(i) {
+		if !slices.Contains(script.Late, i) {
 			if err := r.Create(ctx, i); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return r, r.awaitRights(ctx)
-}
-
-func (s Script) late(i int) bool {
-	for _, late := range s.Late {
-		if late == i {
-			return true
-		}
-	}
-	return false
 }
 
 // run is the Run file.
@@ -132,6 +126,18 @@ func (r *Run) apply(ctx context.Context, object *unstructured.Unstructured) erro
 		}
 	}
 	return r.stage.Create(ctx, object)
+}
+
+// CreateNode makes a node that is ready, and whose kubelet says nothing from then on: a node that is being lost.
+func (s *Stage) CreateNode(ctx context.Context, name string) error {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := s.Create(ctx, node); err != nil {
+		return err
+	}
+	now := metav1.Now()
+	return s.Status().Patch(ctx, node, merge(map[string]any{"status": map[string]any{"conditions": []corev1.NodeCondition{{
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: now, LastTransitionTime: now,
+	}}}}))
 }
 
 // awaitRights waits until the head's account may do the last thing that its role allows on the last cluster.

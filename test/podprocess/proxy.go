@@ -3,6 +3,7 @@ package podprocess
 import (
 	"context"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -55,6 +56,17 @@ func NewProxy(api *rest.Config) (*Proxy, error) {
 		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw}),
 	}}
 	return p, nil
+}
+
+// Refusal is what an API server answers that does not do what it is asked.
+func Refusal(req *http.Request, code int) *http.Response {
+	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"refused with %d","reason":%q,"code":%d}`,
+		code, http.StatusText(code), code)
+	resp := faultyapi.Answer(req, code, body)
+	if code == http.StatusTooManyRequests {
+		resp.Header.Set("Retry-After", "1")
+	}
+	return resp
 }
 
 // CutWatches ends every watch that begins from now on after d; never for 0.
