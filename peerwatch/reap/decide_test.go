@@ -57,7 +57,7 @@ var cases = []struct {
 	{"W2 a pod that was scheduled a moment ago, however long it was queued", func(o *Observation) {
 		o.Pods[0].Scheduled = start.Add(4 * time.Minute)
 	}, nil, Wait, "", 7 * time.Minute},
-	{"a pod that is queued, started, pulls its image or waits for a volume", func(o *Observation) { o.Pods[0].Preparing = false }, nil, "", "", 0},
+	{"a pod that is queued, has started, or pulls its image", func(o *Observation) { o.Pods[0].Preparing = false }, nil, "", "", 0},
 	{"a pod that is being deleted", func(o *Observation) { o.Pods[0].Deleting = true }, nil, "", "", 0},
 	{"a pod whose sandbox came after the trouble", func(o *Observation) { o.Pods[0].Cause.Over = true }, nil, Wait, "its sandbox is there", 0},
 
@@ -112,7 +112,7 @@ var cases = []struct {
 	{"the seventh pod of a gang within a day: no loop goes on for ever", func(o *Observation) {
 		deleted(o, "node-2", "run a", -900, -600, -500, -400, -300, -200)
 	}, nil, GangSpent, "the budget of run a (6/24h) is used up until 2026-01-01T21:00:00Z", 9 * time.Hour},
-	{"the next day", func(o *Observation) { deleted(o, "node-2", "run a", -1436, -600, -500, -400, -300, -200) }, nil, Delete, stuckThere, 0},
+	{"the seventh pod of a gang, when the first was more than a day ago", func(o *Observation) { deleted(o, "node-2", "run a", -1436, -600, -500, -400, -300, -200) }, nil, Delete, stuckThere, 0},
 	{"a clock that was set back frees nothing", func(o *Observation) { deleted(o, "node-2", "run a", 60, 61) }, nil, GangSpent, "the budget of run a (2/10m) is used up until 2026-01-01T13:10:00Z", 70 * time.Minute},
 
 	// The budget of the namespace: 20/1h.

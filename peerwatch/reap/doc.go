@@ -12,8 +12,8 @@
 // was judged; never more than the budgets allow, by any number of reapers; whatever the API server refuses is said in the
 // log, in [Observer.Looked] and so in readiness.
 //
-// It does not judge pods that have started once, pods that pull an image or wait for a volume, or what ends slowly; it
-// does not repair the node, and never takes its own taint off.
+// It does not judge pods that have started once, pods that pull an image, or what ends slowly; it does not repair the node,
+// and never takes its own taint off.
 //
 //	reaper, err := reap.New(reap.Config{Namespace: "train", Policy: reap.DefaultPolicy()}, restConfig)
 //	err = reaper.Run(ctx) // blocks until ctx ends

@@ -72,7 +72,7 @@ func (r *Reaper) open(ctx context.Context) (Book, error) {
 	if err != nil {
 		return Book{}, fmt.Errorf("book: ConfigMap %s: %w", r.cfg.Book, err)
 	}
-	r.excluded = book.excluded()
+	r.opened, r.excluded = true, book.excluded()
 	return book, nil
 }
 

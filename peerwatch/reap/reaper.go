@@ -88,8 +88,8 @@ type Reaper struct {
 	// told are the Events that were emitted, so that each is sent once.
 	told map[string]bool
 	said memory
-	// checked: the rights were there once, and the book. Until then they are looked at again, though nothing is stuck.
-	checked bool
+	// checked: the rights were there once, and opened: the book was. Until then they are looked at though nothing is stuck.
+	checked, opened bool
 	// excluded is how many nodes were excluded when the book was last read.
 	excluded int
 }
@@ -204,7 +204,7 @@ func (r *Reaper) turn(ctx context.Context, seen view) time.Time {
 	problems = append(problems, r.check(ctx)...)
 	obs := Observation{Pods: pods}
 	stuck := slices.ContainsFunc(pods, r.suspects)
-	if stuck {
+	if stuck || !r.opened {
 		var unseen []error
 		obs, unseen = r.gather(ctx, pods)
 		problems = append(problems, unseen...)
