@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,16 +48,36 @@ type task struct {
 // comes last, because it takes the watcher with it.
 func (w *Watcher) cascade(ctx context.Context, action Action, obs Observation) []Step {
 	steps := w.tell(ctx, action, obs)
-	steps = append(steps, w.deletePeers(ctx, obs)...)
-	if d := obs.Driver; action.Kind == Fail && d.Present && d.Condition == "" {
-		steps = append(steps, w.step(ctx, w.deletion(kubeclient.Jobs, d.Name, d.UID)))
-	}
-	for _, c := range obs.Clusters {
-		if c.Self {
-			steps = append(steps, w.step(ctx, w.deletion(kubeclient.RayClusters, c.Name, c.UID)))
+	var peers, self []task
+	for _, c := range obs.Peers {
+		switch {
+		case c.keeps(obs.Driver):
+		case c.Self:
+			self = append(self, w.deletions(c)...)
+		default:
+			peers = append(peers, w.deletions(c)...)
 		}
 	}
-	return steps
+	steps = append(steps, w.atOnce(ctx, peers)...) // one that does not answer must not keep another alive
+	if d := obs.Driver; d.Name != "" && action.Kind == Fail && d.Present && d.Condition == "" && !slices.Contains(w.refs(), d.Ref) {
+		steps = append(steps, w.step(ctx, w.deletion(d.traits().resource, d.Name, d.UID)))
+	}
+	return append(steps, w.atOnce(ctx, self)...)
+}
+
+// keeps: a driver that has ended is kept, since it says how the run went, unless it keeps its pods in turn.
+func (c Peer) keeps(d Driver) bool { return c.Ref == d.Ref && d.Condition != "" && !d.Holds }
+
+// deletions are of the object, or of each pod of a set.
+func (w *Watcher) deletions(c Peer) []task {
+	if c.Kind != Pods {
+		return []task{w.deletion(c.traits().resource, c.Name, c.UID)}
+	}
+	var tasks []task
+	for _, pod := range c.Workers {
+		tasks = append(tasks, w.deletion(kubeclient.Pods, pod.Name, pod.UID))
+	}
+	return tasks
 }
 
 // tellTimeout bounds what is only said to people: it must not keep GPUs held.
@@ -71,22 +92,11 @@ func (w *Watcher) tell(ctx context.Context, action Action, obs Observation) []St
 			return w.postMortem(ctx, action, obs)
 		}})
 	}
-	for _, c := range obs.Clusters {
-		if e, known := w.event(action, c); known {
-			tasks = append(tasks, task{kind: StepEvent, name: "event on " + c.Name, optional: true, timeout: tellTimeout, do: func(ctx context.Context) error {
+	for _, c := range obs.Peers {
+		for _, e := range w.events(action, c) {
+			tasks = append(tasks, task{kind: StepEvent, name: "event on " + e.Regarding.Name, optional: true, timeout: tellTimeout, do: func(ctx context.Context) error {
 				return w.emit(ctx, e)
 			}})
-		}
-	}
-	return w.atOnce(ctx, tasks)
-}
-
-// deletePeers deletes them side by side: one that does not answer must not keep another alive.
-func (w *Watcher) deletePeers(ctx context.Context, obs Observation) []Step {
-	var tasks []task
-	for _, c := range obs.Clusters {
-		if !c.Self {
-			tasks = append(tasks, w.deletion(kubeclient.RayClusters, c.Name, c.UID))
 		}
 	}
 	return w.atOnce(ctx, tasks)
@@ -170,11 +180,19 @@ func (w *Watcher) tryRemove(ctx context.Context, r kubeclient.Resource, name, ui
 	case kubeclient.IsObjectNotFound(err, name), apierrors.IsConflict(err):
 		return true, nil
 	case apierrors.IsForbidden(err):
-		return true, fmt.Errorf("the role needs verb %q on %s with resourceNames [%s]: %w", "delete", r, name, err)
+		return true, missing("delete", r, name, err)
 	case err != nil:
 		return false, err
 	}
 	return w.removed(ctx, r, name)
+}
+
+// missing names the rule that the role lacks. Pods cannot be named in it.
+func missing(verb string, r kubeclient.Resource, name string, err error) error {
+	if r == kubeclient.Pods {
+		return fmt.Errorf("pod %s: the role needs verb %q on %s: %w", name, verb, r, err)
+	}
+	return fmt.Errorf("the role needs verb %q on %s with resourceNames [%s]: %w", verb, r, name, err)
 }
 
 var errStillThere = errors.New("still there")

@@ -114,7 +114,7 @@ func Decide(p Policy, obs Observation, now time.Time) Action {
 		return Action{Kind: Wait, Reason: "the run is being removed"}
 	}
 	if obs.Driver.Condition == Complete {
-		return Action{Kind: Succeed, Reason: fmt.Sprintf("driver Job %s is complete", obs.Driver.Name)}
+		return Action{Kind: Succeed, Reason: fmt.Sprintf("driver %s is complete", obs.Driver)}
 	}
 	cause, waiting := judge(p, obs, now)
 	end := judgeDriver(obs.Driver)
@@ -140,8 +140,8 @@ func judge(p Policy, obs Observation, now time.Time) (cause *Action, waiting Act
 	if obs.Registry.Error != "" {
 		return &Action{Kind: Fail, Reason: obs.Registry.Error}, waiting
 	}
-	for _, c := range obs.Clusters {
-		switch verdict := judgeCluster(p, c, now); {
+	for _, c := range obs.Peers {
+		switch verdict := judgePeer(p, c, now); {
 		case verdict == nil:
 		case verdict.Kind == Fail:
 			return verdict, waiting
@@ -157,9 +157,9 @@ func idle(p Policy, obs Observation, cause *Action) string {
 	if cause != nil {
 		return map[OnFailure]string{FailureSignal: "signalled: ", FailureIgnore: "ignored: "}[p.OnFailure] + cause.Reason
 	}
-	for _, c := range obs.Clusters {
+	for _, c := range obs.Peers {
 		if c.Suspended {
-			return fmt.Sprintf("RayCluster %s is suspended", c.Name)
+			return fmt.Sprintf("%s is suspended", c)
 		}
 	}
 	return ""
@@ -178,9 +178,9 @@ func judgeDriver(d Driver) *Action {
 	case d.Blind != "" || d.Name == "":
 		return nil
 	case d.Condition == Failed:
-		return failed("driver Job %s failed: %s", d.Name, d.why())
+		return failed("driver %s failed: %s", d, d.why())
 	case d.Seen && !d.Present:
-		return failed("driver Job %s was deleted before it finished", d.Name)
+		return failed("driver %s was deleted before it finished", d)
 	}
 	return nil
 }
@@ -198,8 +198,11 @@ func (d Driver) why() string {
 	return strings.Join(reasons, "; ")
 }
 
-// judgeCluster returns a failure, a wait with a deadline, or nil.
-func judgeCluster(p Policy, c Cluster, now time.Time) *Action {
+// judgePeer returns a failure, a wait with a deadline, or nil.
+func judgePeer(p Policy, c Peer, now time.Time) *Action {
+	if c.Ended == Complete {
+		return nil
+	}
 	if verdict := judgeObject(p, c, now); verdict != nil {
 		return verdict
 	}
@@ -224,41 +227,43 @@ func worst(verdicts ...*Action) *Action {
 	return wait
 }
 
-// judgeObject looks at the RayCluster itself. A watcher's own cluster going away is for its peers to judge.
-func judgeObject(p Policy, c Cluster, now time.Time) *Action {
+// judgeObject looks at the object itself. A watcher's own cluster going away is for its peers to judge.
+func judgeObject(p Policy, c Peer, now time.Time) *Action {
 	switch {
 	case c.Blind != "" || (c.Self && !c.usable()):
 		return nil
+	case c.Ended == Failed:
+		return failed("%s failed: %s", c, c.EndReason)
 	case !c.Seen && !c.Present:
 		return graceful(c.Since.Add(p.StartupGrace), now, failed(
-			"RayCluster %s has not appeared within %s", c.Name, p.StartupGrace))
+			"%s has not appeared within %s", c, p.StartupGrace))
 	case c.Seen && !c.Present:
-		return failed("RayCluster %s is gone", c.Name)
+		return failed("%s is gone", c)
 	case c.UID != c.FirstUID:
-		return failed("RayCluster %s was replaced (UID %s, was %s)", c.Name, c.UID, c.FirstUID)
+		return failed("%s was replaced (UID %s, was %s)", c, c.UID, c.FirstUID)
 	case c.Deleting && !c.Self:
-		return failed("RayCluster %s is being deleted", c.Name)
+		return failed("%s is being deleted", c)
 	}
 	return nil
 }
 
 // judgeSuspension: the pods of a suspended cluster go, and nobody did anything wrong.
-func judgeSuspension(p Policy, c Cluster) *Action {
+func judgeSuspension(p Policy, c Peer) *Action {
 	if p.OnSuspend == SuspendFail && !c.Self && c.Blind == "" {
-		return failed("RayCluster %s is suspended", c.Name)
+		return failed("%s is suspended", c)
 	}
 	return nil
 }
 
 // judgeHeads looks at the head pods. What happens to the pods of a watcher's own cluster while that goes away is no
 // evidence, nor is the deletion of the pod it runs in.
-func judgeHeads(p Policy, c Cluster, now time.Time) *Action {
+func judgeHeads(p Policy, c Peer, now time.Time) *Action {
 	if c.PodsBlind != "" || (c.Self && !c.usable()) {
 		return nil
 	}
 	heads := c.heads()
 	if c.FirstHead != "" && len(heads) == 0 && !c.Self {
-		return failed("head pod of RayCluster %s is gone", c.Name)
+		return failed("head pod of %s is gone", c)
 	}
 	var verdicts []*Action
 	for _, pod := range heads {
@@ -269,63 +274,83 @@ func judgeHeads(p Policy, c Cluster, now time.Time) *Action {
 	return worst(verdicts...)
 }
 
-func judgeHead(p Policy, c Cluster, pod Pod, now time.Time) *Action {
+func judgeHead(p Policy, c Peer, pod Pod, now time.Time) *Action {
 	if pod.UID != c.FirstHead {
-		return failed("head pod of RayCluster %s was replaced by %s", c.Name, pod.Name)
+		return failed("head pod of %s was replaced by %s", c, pod.Name)
 	}
 	return judgePod(p, c, pod, "head pod", now)
 }
 
-// judgeWorkers looks at the worker pods of a cluster that is there to stay: its size is fixed, so each of them is missed.
+// judgeWorkers looks at the pods of a cluster that is there to stay: its size is fixed, so each of them is missed.
 // Their readiness is left to Ray: a head says how its cluster is.
-func judgeWorkers(p Policy, c Cluster, now time.Time) *Action {
+func judgeWorkers(p Policy, c Peer, now time.Time) *Action {
 	if c.PodsBlind != "" || c.Blind != "" || !c.usable() {
 		return nil
 	}
+	what := "pod"
+	if c.traits().ray {
+		what = "worker pod"
+	}
 	var verdicts []*Action
 	for _, pod := range c.workers() {
-		verdicts = append(verdicts, judgePod(p, c, pod, "worker pod", now))
+		verdicts = append(verdicts, judgePod(p, c, pod, what, now))
 	}
 	return worst(verdicts...)
 }
 
-// judgeGroups looks for workers that vanished without being seen to end.
-func judgeGroups(p Policy, c Cluster, now time.Time) *Action {
+// judgeGroups looks for pods that vanished without being seen to end, and for replicas that are missing.
+func judgeGroups(p Policy, c Peer, now time.Time) *Action {
 	if c.PodsBlind != "" || c.Blind != "" || !c.usable() {
 		return nil
 	}
 	var verdicts []*Action
 	for _, g := range c.Groups {
 		if g.Complete && !g.ShortSince.IsZero() {
-			verdicts = append(verdicts, graceful(g.ShortSince.Add(p.UnreadyGrace), now, failed(
-				"worker group %q of RayCluster %s has had %d of %d workers for %s", g.Name, c.Name, g.Have, g.Min, p.UnreadyGrace)))
+			verdicts = append(verdicts, graceful(g.ShortSince.Add(p.UnreadyGrace), now, failed("%s for %s", g.short(c), p.UnreadyGrace)))
 		}
 	}
 	return worst(verdicts...)
 }
 
+func (g Group) short(c Peer) string {
+	if g.Name == groupReplicas || g.Name == groupPods {
+		return fmt.Sprintf("%s has had %d of %d %s", c, g.Have, g.Min, g.Name)
+	}
+	return fmt.Sprintf("worker group %q of %s has had %d of %d workers", g.Name, c, g.Have, g.Min)
+}
+
 // because appends a reason, if there is one.
 func because(what, why string) string { return strings.TrimSuffix(what+": "+why, ": ") }
 
-// judgePod looks at how a pod and its containers ended, and at what keeps it from running.
-func judgePod(p Policy, c Cluster, pod Pod, what string, now time.Time) *Action {
-	if pod.Deleting {
-		return failed("%s", because(fmt.Sprintf("%s %s of RayCluster %s is being deleted", what, pod.Name, c.Name), pod.Disruption))
-	}
-	for _, container := range pod.Containers {
-		if how := container.failure(); how != "" && !slices.Contains(p.Sidecars, container.Name) {
-			return failed("container %q of %s %s of RayCluster %s %s", container.Name, what, pod.Name, c.Name, how)
+// judgePod looks at how a pod and its containers ended, unless somebody else sees to that, and at what keeps it from running.
+func judgePod(p Policy, c Peer, pod Pod, what string, now time.Time) *Action {
+	if !c.traits().healed {
+		if verdict := judgeEnd(p, c, pod, what); verdict != nil {
+			return verdict
 		}
 	}
-	if pod.Failed {
-		return failed("%s %s of RayCluster %s failed: %s", what, pod.Name, c.Name, pod.Message)
-	}
-	if pod.Trouble == "" || pod.Trying {
+	ignored := c.traits().healed && (pod.Trouble == Lost || !pod.alive())
+	if pod.Trouble == "" || pod.Trying || ignored {
 		return nil
 	}
 	grace := p.grace(pod.Trouble)
 	return graceful(pod.TroubleSince.Add(grace), now, failed(
-		"%s %s of RayCluster %s has been %s for %s: %s", what, pod.Name, c.Name, pod.Trouble, grace, pod.TroubleText))
+		"%s %s of %s has been %s for %s: %s", what, pod.Name, c, pod.Trouble, grace, pod.TroubleText))
+}
+
+func judgeEnd(p Policy, c Peer, pod Pod, what string) *Action {
+	if pod.Deleting {
+		return failed("%s", because(fmt.Sprintf("%s %s of %s is being deleted", what, pod.Name, c), pod.Disruption))
+	}
+	for _, container := range pod.Containers {
+		if how := container.failure(); how != "" && !slices.Contains(p.Sidecars, container.Name) {
+			return failed("container %q of %s %s of %s %s", container.Name, what, pod.Name, c, how)
+		}
+	}
+	if pod.Failed {
+		return failed("%s %s of %s failed: %s", what, pod.Name, c, pod.Message)
+	}
+	return nil
 }
 
 // failure says how a container failed; empty if it did not. A restarted head has lost its Ray cluster, and a restarted
@@ -345,20 +370,20 @@ func (c Container) failure() string {
 }
 
 // judgeReplicas: KubeRay removes its condition as soon as it is able again.
-func judgeReplicas(p Policy, c Cluster, now time.Time) *Action {
+func judgeReplicas(p Policy, c Peer, now time.Time) *Action {
 	if c.Blind != "" || c.FailureSince.IsZero() || !c.usable() {
 		return nil
 	}
 	return graceful(c.FailureSince.Add(p.StuckGrace), now, failed(
-		"RayCluster %s has been unable to make or delete pods for %s: %s", c.Name, p.StuckGrace, c.Failure))
+		"%s has been unable to make or delete pods for %s: %s", c, p.StuckGrace, c.Failure))
 }
 
-func judgeReadiness(p Policy, c Cluster, now time.Time) *Action {
+func judgeReadiness(p Policy, c Peer, now time.Time) *Action {
 	if c.Blind != "" || !c.WasReady || c.UnreadySince.IsZero() || !c.usable() {
 		return nil
 	}
 	return graceful(c.UnreadySince.Add(p.UnreadyGrace), now, failed(
-		"head of RayCluster %s has been unready for %s: %s", c.Name, p.UnreadyGrace, c.UnreadyReason))
+		"head of %s has been unready for %s: %s", c, p.UnreadyGrace, c.UnreadyReason))
 }
 
 // graceful is verdict once the deadline has passed, and a wait until then.

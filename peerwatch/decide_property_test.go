@@ -22,8 +22,8 @@ type world struct {
 
 func newWorld(seed uint64, policy Policy) *world {
 	w := &world{random: rand.New(rand.NewPCG(seed, 0)), now: start}
-	w.obs = begin("rl", []string{"gym", "gen"}, "driver", start)
-	for range w.obs.Clusters {
+	w.obs = begin(Ref{Name: "rl"}, []Ref{{Name: "gym"}, {Name: "gen"}}, theDriver, start)
+	for range w.obs.Peers {
 		w.born = append(w.born, start.Add(w.upTo(policy.StartupGrace-time.Second)))
 		w.dark, w.since = append(w.dark, start), append(w.since, start)
 	}
@@ -35,29 +35,29 @@ func (w *world) upTo(d time.Duration) time.Duration { return time.Duration(w.ran
 // step lets time pass, changes the truth, and shows a random part of it.
 func (w *world) step(policy Policy) {
 	w.now = w.now.Add(w.upTo(20 * time.Second))
-	for i := range w.obs.Clusters {
+	for i := range w.obs.Peers {
 		if w.random.IntN(20) == 0 && w.now.After(w.dark[i]) {
 			w.since[i] = w.now
 			w.dark[i] = w.now.Add(w.upTo(policy.UnreadyGrace - 21*time.Second)) // 20 s may pass until it is seen
 		}
-		w.obs.change(i, func(c Cluster) Cluster { return w.show(c, i) })
+		w.obs.change(i, func(c Peer) Peer { return w.show(c, i) })
 	}
-	w.obs.Driver = w.obs.Driver.fold([]job{{Metadata: objectMeta{UID: "driver-1"}}}, w.trouble())
+	w.obs.Driver = w.obs.Driver.fold([]object{{Metadata: objectMeta{UID: "driver-1"}}}, w.trouble())
 	w.obs.Registry = w.obs.Registry.fold([]configMap{{}}, w.trouble())
 }
 
-func (w *world) show(c Cluster, i int) Cluster {
+func (w *world) show(c Peer, i int) Peer {
 	if w.now.Before(w.born[i]) {
 		return c.foldObject(nil, w.trouble(), w.now).foldPods(nil, w.trouble(), w.now)
 	}
-	var object rayCluster
-	object.Metadata.UID = c.Name + "-1"
-	object.Status.Conditions = []condition{{Type: "HeadPodReady", Status: "True"}}
+	var cluster object
+	cluster.Metadata.UID = c.Name + "-1"
+	cluster.Status.Conditions = []condition{{Type: "HeadPodReady", Status: "True"}}
 	if w.now.Before(w.dark[i]) {
-		object.Status.Conditions[0].Status = "False"
-		object.Status.Conditions[0].LastTransitionTime = w.since[i].String()
+		cluster.Status.Conditions[0].Status = "False"
+		cluster.Status.Conditions[0].LastTransitionTime = w.since[i].String()
 	}
-	return c.foldObject([]rayCluster{object}, w.trouble(), w.now).foldPods([]pod{w.head(c.Name), w.worker(c.Name)}, w.trouble(), w.now)
+	return c.foldObject([]object{cluster}, w.trouble(), w.now).foldPods([]pod{w.head(c.Name), w.worker(c.Name)}, w.trouble(), w.now)
 }
 
 func (w *world) head(cluster string) pod {
@@ -121,12 +121,12 @@ func TestNoMissedDeath(t *testing.T) {
 		for w.now.Sub(start) < policy.StartupGrace {
 			w.step(policy)
 		}
-		var object rayCluster
-		object.Metadata.UID = "gym-1"
+		var cluster object
+		cluster.Metadata.UID = "gym-1"
 		killed := w.head("gym")
 		killed.Status.Containers[0].RestartCount = 1
-		w.obs.change(1, func(c Cluster) Cluster {
-			return c.foldObject([]rayCluster{object}, nil, w.now).foldPods([]pod{killed}, nil, start)
+		w.obs.change(1, func(c Peer) Peer {
+			return c.foldObject([]object{cluster}, nil, w.now).foldPods([]pod{killed}, nil, start)
 		})
 		require.Equal(t, Fail, Decide(policy, w.obs, w.now).Kind, "seed %d", seed)
 	}

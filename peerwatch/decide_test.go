@@ -17,19 +17,21 @@ const (
 	late  = 25 * time.Minute // after the startup grace of 20 minutes
 )
 
+var theDriver = Ref{Job, "driver"}
+
 // healthy is a run that the watcher of rl sees whole: rl, gym, the driver and the registry.
 func healthy() Observation {
 	return Observation{
-		Clusters: []Cluster{healthyCluster("rl", true), healthyCluster("gym", false)},
-		Driver:   Driver{Name: "driver", Present: true, Seen: true, UID: "driver-1"},
+		Peers: []Peer{healthyPeer("rl", true), healthyPeer("gym", false)},
+		Driver:   Driver{Ref: theDriver, Present: true, Seen: true, UID: "driver-1"},
 		Registry: Registry{Present: true},
 	}
 }
 
-func healthyCluster(name string, self bool) Cluster {
+func healthyPeer(name string, self bool) Peer {
 	uid := name + "-1"
-	return Cluster{
-		Name: name, Self: self, Since: start, Present: true, Seen: true, UID: uid, FirstUID: uid, WasReady: true,
+	return Peer{
+		Ref: Ref{Name: name}, Self: self, Since: start, Present: true, Seen: true, UID: uid, FirstUID: uid, WasReady: true,
 		FirstHead: name + "-head-1",
 		Heads: []Pod{{
 			Name: name + "-head", UID: name + "-head-1", Owner: uid,
@@ -42,13 +44,13 @@ func healthyCluster(name string, self bool) Cluster {
 	}
 }
 
-func rl(o *Observation) *Cluster  { return &o.Clusters[0] }
-func gym(o *Observation) *Cluster { return &o.Clusters[1] }
+func rl(o *Observation) *Peer  { return &o.Peers[0] }
+func gym(o *Observation) *Peer { return &o.Peers[1] }
 
-func absent(c *Cluster) { c.Present, c.UID, c.Heads, c.Workers = false, "", nil, nil }
+func absent(c *Peer) { c.Present, c.UID, c.Heads, c.Workers = false, "", nil, nil }
 
-func neverSeen(c *Cluster) {
-	*c = Cluster{Name: c.Name, Self: c.Self, Since: start}
+func neverSeen(c *Peer) {
+	*c = Peer{Ref: c.Ref, Self: c.Self, Since: start}
 }
 
 // decision is one row of the specification: a healthy run that is changed in one way. docs/peerwatch.md shows them all.
@@ -214,7 +216,7 @@ var decisions = []decision{
 		o.Driver.Condition, o.Driver.Message = Failed, "BackoffLimitExceeded: Job has reached the specified backoff limit"
 	}, early, Fail, "driver Job driver failed: BackoffLimitExceeded: Job has reached the specified backoff limit", 0},
 	{"a driver that was deleted", func(o *Observation) { o.Driver.Present = false }, early, Fail, "driver Job driver was deleted before it finished", 0},
-	{"a driver that is not there yet", func(o *Observation) { o.Driver = Driver{Name: "driver"} }, late, Wait, "", 0},
+	{"a driver that is not there yet", func(o *Observation) { o.Driver = Driver{Ref: theDriver} }, late, Wait, "", 0},
 	{"a run without a driver", func(o *Observation) { o.Driver = Driver{} }, late, Wait, "", 0},
 
 	// What comes first.
@@ -348,10 +350,10 @@ func TestDecideByPolicy(t *testing.T) {
 
 // TestFold checks what is remembered from one level to the next.
 func TestFold(t *testing.T) {
-	seen := func(uid string, conditions ...condition) []rayCluster {
-		var c rayCluster
+	seen := func(uid string, conditions ...condition) []object {
+		var c object
 		c.Metadata.UID, c.Status.Conditions = uid, conditions
-		return []rayCluster{c}
+		return []object{c}
 	}
 	ready := condition{Type: "HeadPodReady", Status: "True"}
 	unready := condition{Type: "HeadPodReady", Status: "False", Reason: "ContainersNotReady", Message: "ray-head"}
@@ -363,16 +365,16 @@ func TestFold(t *testing.T) {
 	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
 
 	t.Run("nothing is known before the first answer", func(t *testing.T) {
-		obs := begin("rl", []string{"gym"}, "driver", start)
+		obs := begin(Ref{Name: "rl"}, []Ref{{Name: "gym"}}, theDriver, start)
 		require.Equal(t, Blind, Decide(DefaultPolicy(), obs, minute(60)).Kind)
 	})
 	t.Run("the first UID stays", func(t *testing.T) {
-		c := Cluster{}.foldObject(seen("a"), nil, start).foldObject(nil, nil, start).foldObject(seen("b"), nil, start)
+		c := Peer{}.foldObject(seen("a"), nil, start).foldObject(nil, nil, start).foldObject(seen("b"), nil, start)
 		require.Equal(t, "a", c.FirstUID)
 		require.Equal(t, "b", c.UID)
 	})
 	t.Run("unready counts from the first time, and ready ends it", func(t *testing.T) {
-		c := Cluster{}.foldObject(seen("a", unready), nil, minute(0))
+		c := Peer{}.foldObject(seen("a", unready), nil, minute(0))
 		require.True(t, c.UnreadySince.IsZero(), "never ready yet")
 		c = c.foldObject(seen("a", ready), nil, minute(1)).foldObject(seen("a", unready), nil, minute(2)).foldObject(seen("a", unready), nil, minute(3))
 		require.Equal(t, minute(2), c.UnreadySince)
@@ -382,29 +384,29 @@ func TestFold(t *testing.T) {
 	t.Run("readiness that was not seen ends a spell as well", func(t *testing.T) {
 		again := unready
 		again.LastTransitionTime = "later"
-		c := Cluster{}.foldObject(seen("a", ready), nil, minute(0)).foldObject(seen("a", unready), nil, minute(1)).foldObject(seen("a", again), nil, minute(5))
+		c := Peer{}.foldObject(seen("a", ready), nil, minute(0)).foldObject(seen("a", unready), nil, minute(1)).foldObject(seen("a", again), nil, minute(5))
 		require.Equal(t, minute(5), c.UnreadySince)
 	})
 	t.Run("a watcher that starts late knows from RayClusterProvisioned that the head was ready", func(t *testing.T) {
-		c := Cluster{}.foldObject(seen("a", condition{Type: "RayClusterProvisioned", Status: "True"}, unready), nil, minute(1))
+		c := Peer{}.foldObject(seen("a", condition{Type: "RayClusterProvisioned", Status: "True"}, unready), nil, minute(1))
 		require.Equal(t, minute(1), c.UnreadySince)
 	})
 	t.Run("the first head is found whichever watch is first, and not among an earlier cluster's", func(t *testing.T) {
 		pods := []pod{head("old", "a0"), head("new", "a")}
-		require.Equal(t, "new", Cluster{}.foldPods(pods, nil, start).foldObject(seen("a"), nil, start).FirstHead)
-		require.Equal(t, "new", Cluster{}.foldObject(seen("a"), nil, start).foldPods(pods, nil, start).FirstHead)
+		require.Equal(t, "new", Peer{}.foldPods(pods, nil, start).foldObject(seen("a"), nil, start).FirstHead)
+		require.Equal(t, "new", Peer{}.foldObject(seen("a"), nil, start).foldPods(pods, nil, start).FirstHead)
 	})
 	t.Run("heads and workers are told apart", func(t *testing.T) {
-		c := Cluster{}.foldPods([]pod{ofCluster("gym", "worker"), ofCluster("gym", "head")}, nil, start)
+		c := Peer{}.foldPods([]pod{ofCluster("gym", "worker"), ofCluster("gym", "head")}, nil, start)
 		require.Equal(t, "gym-head", c.Heads[0].Name)
 		require.Equal(t, "gym-worker", c.Workers[0].Name)
 	})
 	t.Run("P5 a suspension is told from the wish on, until KubeRay says that it is over", func(t *testing.T) {
 		wish := seen("a")
 		wish[0].Spec.Suspend = true
-		require.True(t, Cluster{}.foldObject(wish, nil, start).Suspended)
+		require.True(t, Peer{}.foldObject(wish, nil, start).Suspended)
 		for _, kind := range []string{"RayClusterSuspending", "RayClusterSuspended"} {
-			c := Cluster{}.foldObject(seen("a", condition{Type: kind, Status: "True"}), nil, start)
+			c := Peer{}.foldObject(seen("a", condition{Type: kind, Status: "True"}), nil, start)
 			require.True(t, c.Suspended)
 			require.False(t, c.foldObject(seen("a", condition{Type: kind, Status: "False"}), nil, start).Suspended)
 		}
@@ -413,7 +415,7 @@ func TestFold(t *testing.T) {
 		suspended := seen("a", ready)
 		suspended[0].Spec.Suspend = true
 		old, next := []pod{head("one", "a")}, []pod{head("two", "a")}
-		before := Cluster{}.foldObject(seen("a", ready), nil, start).foldPods(old, nil, start).foldObject(suspended, nil, start)
+		before := Peer{}.foldObject(seen("a", ready), nil, start).foldPods(old, nil, start).foldObject(suspended, nil, start)
 		require.False(t, before.WasReady)
 		podsFirst := before.foldPods(next, nil, start).foldObject(suspended, nil, start).foldObject(seen("a", unready), nil, start)
 		require.Equal(t, "two", podsFirst.FirstHead)
@@ -423,7 +425,7 @@ func TestFold(t *testing.T) {
 		require.Equal(t, "two", clusterFirst.foldPods(next, nil, start).FirstHead)
 	})
 	t.Run("an error keeps what was known", func(t *testing.T) {
-		c := Cluster{}.foldObject(seen("a", ready), nil, start).foldObject(nil, errStillThere, start)
+		c := Peer{}.foldObject(seen("a", ready), nil, start).foldObject(nil, errStillThere, start)
 		require.True(t, c.Present)
 		require.Equal(t, errStillThere.Error(), c.Blind)
 	})
@@ -437,11 +439,11 @@ func TestFold(t *testing.T) {
 		require.True(t, r.fold(nil, nil).Removing)
 	})
 	t.Run("an Observation is a value", func(t *testing.T) {
-		before := begin("rl", []string{"gym"}, "driver", start)
-		clusters := slices.Clone(before.Clusters)
+		before := begin(Ref{Name: "rl"}, []Ref{{Name: "gym"}}, theDriver, start)
+		clusters := slices.Clone(before.Peers)
 		after := before
-		after.change(1, func(c Cluster) Cluster { return c.foldObject(seen("a"), nil, start) })
-		require.Equal(t, clusters, before.Clusters)
-		require.NotEqual(t, before.Clusters, after.Clusters)
+		after.change(1, func(c Peer) Peer { return c.foldObject(seen("a"), nil, start) })
+		require.Equal(t, clusters, before.Peers)
+		require.NotEqual(t, before.Peers, after.Peers)
 	})
 }

@@ -19,6 +19,7 @@ func TestThePageShowsTheDecisions(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	want := replace(t, string(text), "decisions", decisionTable())
+	want = replace(t, want, "decisions by kind", kindTable())
 	want = replace(t, want, "policies", policyTable())
 	want = replace(t, want, "last words", lastWordsTable())
 	if *updatePage {
@@ -52,6 +53,15 @@ func decisionTable() string {
 	return b.String()
 }
 
+func kindTable() string {
+	var b strings.Builder
+	b.WriteString("| what is seen | decision | reason |\n|---|---|---|\n")
+	for _, d := range decisionsByKind {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", d.name, d.want, d.reason)
+	}
+	return b.String()
+}
+
 func policyTable() string {
 	var b strings.Builder
 	b.WriteString("| what is seen | policy | decision | reason |\n|---|---|---|---|\n")
@@ -75,5 +85,8 @@ func TestThePageNamesWhatOthersRelyOn(t *testing.T) {
 	require.NoError(t, err)
 	for _, name := range []string{EventCascade, EventSucceeded, EventSignalled, PostMortemAnnotation} {
 		require.Contains(t, string(text), "`"+name+"`")
+	}
+	for kind, traits := range kindTraits {
+		require.Contains(t, string(text), fmt.Sprintf("| `%s` | `%s` |", kind, traits.resource))
 	}
 }

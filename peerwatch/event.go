@@ -13,7 +13,7 @@ import (
 	"github.com/tandem-rl/tandem/internal/kubeclient"
 )
 
-// Reasons of the Events that a watcher emits on every RayCluster of the run, before it deletes any. The note is
+// Reasons of the Events that a watcher emits on every cluster of the run, before it deletes any. The note is
 // [Action].Reason. They are part of the interface: alerts are written on them.
 const (
 	// EventCascade: the run has failed and is taken down. A warning.
@@ -62,15 +62,27 @@ type objectReference struct {
 	UID        string `json:"uid"`
 }
 
-// event is what there is to say about one cluster; nothing about one that never was.
-//
-// Its name follows from the cluster and the reason, so that any number of watchers emit one Event, and the first one's
-// note stays, as the first error does.
-func (w *Watcher) event(action Action, c Cluster) (_ event, known bool) {
-	uid := cmp.Or(c.UID, c.FirstUID)
-	if uid == "" {
-		return event{}, false
+// events are what there is to say about one peer: one Event, about a set of pods one for each; none about what never was.
+func (w *Watcher) events(action Action, c Peer) []event {
+	about := objectReference{APIVersion: c.traits().apiVersion, Kind: c.traits().title, Namespace: w.cfg.Namespace}
+	var list []event
+	if c.Kind == Pods {
+		for _, pod := range c.Workers {
+			about.Kind, about.Name, about.UID = "Pod", pod.Name, pod.UID
+			list = append(list, w.event(action, about))
+		}
+		return list
 	}
+	about.Name, about.UID = c.Name, cmp.Or(c.UID, c.FirstUID)
+	if about.UID == "" {
+		return nil
+	}
+	return []event{w.event(action, about)}
+}
+
+// event has a name that follows from the object and the reason, so that any number of watchers emit one Event, and the
+// first one's note stays, as the first error does.
+func (w *Watcher) event(action Action, about objectReference) event {
 	kind, reason, does := "Warning", EventCascade, "Cascade"
 	switch action.Kind {
 	case Succeed:
@@ -79,19 +91,19 @@ func (w *Watcher) event(action Action, c Cluster) (_ event, known bool) {
 		reason, does = EventSignalled, "Signal"
 	}
 	hash := fnv.New64a()
-	hash.Write([]byte(uid + "/" + reason))
+	hash.Write([]byte(about.UID + "/" + reason))
 	return event{
 		APIVersion: "events.k8s.io/v1", Kind: "Event",
 		Metadata: eventMeta{
-			Name: fmt.Sprintf("%s.%x", c.Name, hash.Sum64()), Namespace: w.cfg.Namespace,
+			Name: fmt.Sprintf("%s.%x", about.Name, hash.Sum64()), Namespace: w.cfg.Namespace,
 			Labels: map[string]string{labelRun: w.cfg.Run},
 		},
 		EventTime:           time.Now().UTC().Format("2006-01-02T15:04:05.000000Z07:00"),
 		ReportingController: reportingController,
-		ReportingInstance:   clip(cmp.Or(w.cfg.Pod.Pod, w.cfg.Self), maxInstance),
+		ReportingInstance:   clip(cmp.Or(w.cfg.Pod.Pod, w.cfg.Self.Name), maxInstance),
 		Type:                kind, Action: does, Reason: reason, Note: clip(action.Reason, maxNote),
-		Regarding: objectReference{"ray.io/v1", "RayCluster", w.cfg.Namespace, c.Name, uid},
-	}, true
+		Regarding: about,
+	}
 }
 
 // emit tries until the Event is there, or cannot be.
@@ -102,9 +114,9 @@ func (w *Watcher) emit(ctx context.Context, e event) error {
 		case apierrors.IsAlreadyExists(err):
 			return true, nil
 		case apierrors.IsForbidden(err):
-			return true, fmt.Errorf("event %s on RayCluster %s: the role needs verb %q on %s: %w", e.Reason, e.Regarding.Name, "create", kubeclient.Events, err)
+			return true, fmt.Errorf("event %s on %s %s: the role needs verb %q on %s: %w", e.Reason, e.Regarding.Kind, e.Regarding.Name, "create", kubeclient.Events, err)
 		case err != nil:
-			return !kubeclient.Retryable(err), fmt.Errorf("event %s on RayCluster %s: %w", e.Reason, e.Regarding.Name, err)
+			return !kubeclient.Retryable(err), fmt.Errorf("event %s on %s %s: %w", e.Reason, e.Regarding.Kind, e.Regarding.Name, err)
 		}
 		return true, nil
 	})

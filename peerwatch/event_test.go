@@ -20,7 +20,6 @@ func TestClip(t *testing.T) {
 
 func TestAClusterThatNeverWasGetsNoEvent(t *testing.T) {
 	t.Parallel()
-	w := &Watcher{cfg: Config{Self: "rl"}}
-	_, known := w.event(Action{Kind: Fail}, Cluster{Name: "gym"})
-	require.False(t, known)
+	w := &Watcher{cfg: Config{Self: Ref{Name: "rl"}}}
+	require.Empty(t, w.events(Action{Kind: Fail}, Peer{Ref: Ref{Name: "gym"}}))
 }

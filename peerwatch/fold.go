@@ -13,20 +13,25 @@ import (
 const notLookedYet = "not looked yet"
 
 // begin is what is known before anything was seen.
-func begin(self string, peers []string, driver string, now time.Time) Observation {
+func begin(self Ref, peers []Ref, driver Ref, now time.Time) Observation {
 	obs := Observation{Registry: Registry{Blind: notLookedYet}}
-	for _, name := range append([]string{self}, peers...) {
-		obs.Clusters = append(obs.Clusters, Cluster{
-			Name: name, Self: name == self, Since: now, Blind: notLookedYet, PodsBlind: notLookedYet,
-		})
+	for _, ref := range append([]Ref{self}, peers...) {
+		peer := Peer{Ref: ref, Self: ref == self, Since: now}
+		if ref.Kind != Pods {
+			peer.Blind = notLookedYet
+		}
+		if peer.Selector = ref.traits().selector(ref.Name, object{}); peer.Selector != "" {
+			peer.PodsBlind = notLookedYet
+		}
+		obs.Peers = append(obs.Peers, peer)
 	}
-	if driver != "" {
-		obs.Driver = Driver{Name: driver, Blind: notLookedYet}
+	if driver.Name != "" {
+		obs.Driver = Driver{Ref: driver, Blind: notLookedYet}
 	}
 	return obs
 }
 
-func (c Cluster) foldObject(items []rayCluster, err error, now time.Time) Cluster {
+func (c Peer) foldObject(items []object, err error, now time.Time) Peer {
 	if err != nil {
 		c.Blind = err.Error()
 		return c
@@ -35,23 +40,42 @@ func (c Cluster) foldObject(items []rayCluster, err error, now time.Time) Cluste
 	c.Present = len(items) > 0
 	if !c.Present {
 		c.UID, c.Deleting = "", false
-		return c
+		return c // how it ended stays known
 	}
-	object := items[0]
-	c.UID, c.Deleting = object.Metadata.UID, object.Metadata.deleting()
+	o, kind := items[0], c.traits()
+	c.UID, c.Deleting = o.Metadata.UID, o.Metadata.deleting()
 	if !c.Seen {
 		c.Seen, c.FirstUID = true, c.UID
 	}
-	if object.suspended() {
+	r := kind.read(o)
+	c.Ended, c.EndReason, c.Holds = r.ended, r.why, r.holds
+	c = c.aim(r.incarnation, kind.selector(c.Name, o))
+	if r.suspended {
 		return c.suspend()
 	}
 	c.Suspended = false
-	return c.foldReadiness(object, now).foldFailure(object, now).foldMinimum(object).rememberHead().countWorkers(now)
+	return c.foldReadiness(r, now).foldFailure(r, now).foldGroups(r.groups, now).rememberHead().countWorkers(now)
+}
+
+// aim: pods that are started anew are others, of which nothing is known yet.
+func (c Peer) aim(incarnation, selector string) Peer {
+	if incarnation != c.Incarnation {
+		c.Heads, c.Workers, c.FirstHead = nil, nil, ""
+		c = c.unready()
+	}
+	switch {
+	case selector == "":
+		c.PodsBlind = ""
+	case selector != c.Selector:
+		c.PodsBlind = notLookedYet
+	}
+	c.Incarnation, c.Selector = incarnation, selector
+	return c
 }
 
 // suspend: what is started after a suspension is another head, which has not been ready yet. The former one is noted
 // once, since the next may be seen before the end of the suspension is.
-func (c Cluster) suspend() Cluster {
+func (c Peer) suspend() Peer {
 	if c.Suspended {
 		return c
 	}
@@ -59,30 +83,37 @@ func (c Cluster) suspend() Cluster {
 	if c.FirstHead != "" {
 		c.FormerHead, c.FirstHead = c.FirstHead, ""
 	}
-	c.Suspended, c.WasReady = true, false
-	c.UnreadySince, c.UnreadySpell, c.UnreadyReason = time.Time{}, "", ""
+	c.Suspended = true
+	return c.unready()
+}
+
+// unready: it starts anew.
+func (c Peer) unready() Peer {
+	c.WasReady, c.UnreadySince, c.UnreadySpell, c.UnreadyReason = false, time.Time{}, "", ""
 	c.FailureSince, c.Failure, c.Groups = time.Time{}, "", nil
 	return c
 }
 
 // foldReadiness counts from when the head was first seen unready, by the watcher's clock. KubeRay's time of the change
 // only tells one spell from the next, where the readiness between them was not seen.
-func (c Cluster) foldReadiness(object rayCluster, now time.Time) Cluster {
-	head := object.headReady()
-	c.WasReady = c.WasReady || object.wasReady()
-	if head.Status == "True" {
+func (c Peer) foldReadiness(r reading, now time.Time) Peer {
+	if r.head == nil {
+		return c
+	}
+	c.WasReady = c.WasReady || r.wasReady
+	if r.head.Status == "True" {
 		c.WasReady, c.UnreadySince, c.UnreadyReason, c.UnreadySpell = true, time.Time{}, "", ""
 		return c
 	}
-	if c.WasReady && (c.UnreadySince.IsZero() || c.UnreadySpell != head.LastTransitionTime) {
-		c.UnreadySince, c.UnreadySpell = now, head.LastTransitionTime
+	if c.WasReady && (c.UnreadySince.IsZero() || c.UnreadySpell != r.head.LastTransitionTime) {
+		c.UnreadySince, c.UnreadySpell = now, r.head.LastTransitionTime
 	}
-	c.UnreadyReason = head.text()
+	c.UnreadyReason = r.head.text()
 	return c
 }
 
-func (c Cluster) foldFailure(object rayCluster, now time.Time) Cluster {
-	c.Failure = object.replicaFailure()
+func (c Peer) foldFailure(r reading, now time.Time) Peer {
+	c.Failure = r.failure
 	switch {
 	case c.Failure == "":
 		c.FailureSince = time.Time{}
@@ -92,23 +123,22 @@ func (c Cluster) foldFailure(object rayCluster, now time.Time) Cluster {
 	return c
 }
 
-// foldMinimum takes over what the groups need. One that needs more than before is not complete yet.
-func (c Cluster) foldMinimum(object rayCluster) Cluster {
-	groups := make([]Group, 0, len(object.Spec.Groups))
-	for _, spec := range object.Spec.Groups {
-		group := Group{Name: spec.Name, Min: spec.minimum()}
+// foldGroups takes over what the groups need. One that needs more than before is not complete yet.
+func (c Peer) foldGroups(now []Group, at time.Time) Peer {
+	groups := slices.Clone(now)
+	for i, group := range groups {
 		for _, before := range c.Groups {
 			if before.Name == group.Name && before.Min >= group.Min {
-				group.Complete, group.ShortSince = before.Complete, before.ShortSince
+				groups[i].Complete, groups[i].ShortSince = before.Complete, before.ShortSince
 			}
 		}
-		groups = append(groups, group)
+		groups[i] = groups[i].count(group.Have, at)
 	}
 	c.Groups = groups
 	return c
 }
 
-func (c Cluster) foldPods(items []pod, err error, now time.Time) Cluster {
+func (c Peer) foldPods(items []pod, err error, now time.Time) Peer {
 	if err != nil {
 		c.PodsBlind = err.Error()
 		return c
@@ -117,16 +147,38 @@ func (c Cluster) foldPods(items []pod, err error, now time.Time) Cluster {
 	c.PodsBlind, c.Heads, c.Workers = "", nil, nil
 	for _, item := range items {
 		level := item.level().since(before, now)
-		if item.isHead() {
+		switch {
+		case c.Incarnation != "" && item.Metadata.Labels[labelCluster] != c.Incarnation:
+		case c.traits().ray && item.isHead():
 			c.Heads = append(c.Heads, level)
-		} else {
+		default:
 			c.Workers = append(c.Workers, level)
 		}
+	}
+	if c.Kind == Pods {
+		return c.foldSet(now)
 	}
 	if c.Suspended {
 		return c
 	}
 	return c.rememberHead().countWorkers(now)
+}
+
+// foldSet: a set of pods is there when one is, and needs as many as it ever had.
+func (c Peer) foldSet(now time.Time) Peer {
+	c.Present = len(c.Workers) > 0
+	c.Seen = c.Seen || c.Present
+	have := 0
+	for _, pod := range c.Workers {
+		if pod.alive() || pod.Done {
+			have++
+		}
+	}
+	most := have
+	for _, before := range c.Groups {
+		most = max(most, before.Min)
+	}
+	return c.foldGroups([]Group{{Name: groupPods, Min: most, Have: have}}, now)
 }
 
 // since is when the watcher first saw the trouble of a pod, by the watcher's clock.
@@ -145,7 +197,10 @@ func (p Pod) since(before []Pod, now time.Time) Pod {
 
 // countWorkers notes which groups are complete, and since when one that was is not. A worker that vanished between two
 // looks is missed by nothing else.
-func (c Cluster) countWorkers(now time.Time) Cluster {
+func (c Peer) countWorkers(now time.Time) Peer {
+	if !c.isRayCluster() {
+		return c // a RayJob's groups are not told, and others are counted by their controllers
+	}
 	have := map[string]int{}
 	for _, pod := range c.workers() {
 		if pod.alive() {
@@ -180,14 +235,14 @@ func levels(items []pod) []Pod {
 }
 
 // rememberHead keeps the UID of the first head pod. Pods and cluster come from two watches, in either order.
-func (c Cluster) rememberHead() Cluster {
+func (c Peer) rememberHead() Peer {
 	if heads := c.heads(); c.FirstHead == "" && len(heads) > 0 {
 		c.FirstHead = heads[0].UID
 	}
 	return c
 }
 
-func (d Driver) fold(items []job, err error) Driver {
+func (d Driver) fold(items []object, err error) Driver {
 	if err != nil {
 		d.Blind = err.Error()
 		return d
@@ -197,8 +252,9 @@ func (d Driver) fold(items []job, err error) Driver {
 	if !d.Present {
 		return d // what it ended as stays known
 	}
-	d.Seen, d.UID = true, items[0].Metadata.UID
-	d.Condition, d.Message = items[0].ended()
+	r := d.traits().read(items[0])
+	d.Seen, d.UID, d.Holds = true, items[0].Metadata.UID, r.holds
+	d.Condition, d.Message = r.ended, r.why
 	return d
 }
 

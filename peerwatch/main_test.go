@@ -20,6 +20,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 	"github.com/tandem-rl/tandem/internal/testenv"
@@ -40,6 +41,7 @@ func startServer(t *testing.T) *server {
 	scheme := runtime.NewScheme()
 	require.NoError(t, clientgoscheme.AddToScheme(scheme))
 	require.NoError(t, rayv1.AddToScheme(scheme))
+	require.NoError(t, v1alpha2.AddToScheme(scheme))
 	c, err := client.New(cfg, client.Options{Scheme: scheme})
 	require.NoError(t, err)
 	return &server{Client: c, cfg: cfg}
@@ -60,6 +62,8 @@ func (s *server) newRun(t *testing.T, name string) testRun {
 	r.createDriver(t)
 	return r
 }
+
+func (r testRun) cluster(short string) Ref { return Ref{RayCluster, r.name + "-" + short} }
 
 func (r testRun) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Namespace: "default"}
@@ -231,11 +235,11 @@ type watching struct {
 func (r testRun) watch(t *testing.T, self string, cfg *rest.Config, changes ...func(*Config)) *watching {
 	t.Helper()
 	config := Config{
-		Run: r.name, Namespace: "default", Self: r.name + "-rl", Peers: []string{r.name + "-gym"}, Driver: r.name + "-driver",
+		Run: r.name, Namespace: "default", Self: r.cluster("rl"), Peers: []Ref{r.cluster("gym")}, Driver: Ref{Job, r.name + "-driver"},
 		Policy: DefaultPolicy(), StepTimeout: stepTimeout,
 	}
 	if self == "gym" {
-		config.Self, config.Peers = r.name+"-gym", []string{r.name + "-rl"}
+		config.Self, config.Peers = r.cluster("gym"), []Ref{r.cluster("rl")}
 	}
 	for _, change := range changes {
 		change(&config)

@@ -1,5 +1,11 @@
 package peerwatch
 
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
 // The parts of the watched objects that a decision needs, as JSON.
 
 type objectMeta struct {
@@ -44,14 +50,29 @@ type condition struct {
 	LastTransitionTime string `json:"lastTransitionTime"`
 }
 
-type rayCluster struct {
+// object is what is read of an object of any kind but pods.
+type object struct {
 	Metadata objectMeta `json:"metadata"`
 	Spec     struct {
-		Suspend bool          `json:"suspend"`
-		Groups  []workerGroup `json:"workerGroupSpecs"`
+		Suspend                  bool          `json:"suspend"`
+		Groups                   []workerGroup `json:"workerGroupSpecs"`
+		ShutdownAfterJobFinishes bool          `json:"shutdownAfterJobFinishes"`
+		Replicas                 *int          `json:"replicas"`
+		Selector                 labelSelector `json:"selector"`
 	} `json:"spec"`
 	Status struct {
 		Conditions []condition `json:"conditions"`
+		// of a RayJob
+		RayClusterName      string `json:"rayClusterName"`
+		JobDeploymentStatus string `json:"jobDeploymentStatus"`
+		JobStatus           string `json:"jobStatus"`
+		Reason              string `json:"reason"`
+		Message             string `json:"message"`
+		RayClusterStatus    struct {
+			Conditions []condition `json:"conditions"`
+		} `json:"rayClusterStatus"`
+		// of a StatefulSet or Deployment
+		AvailableReplicas int `json:"availableReplicas"`
 	} `json:"status"`
 }
 
@@ -70,47 +91,48 @@ func (g workerGroup) minimum() int {
 	return g.Min * max(g.Hosts, 1)
 }
 
-// headReady is HeadPodReady. status.state is not looked at: KubeRay leaves it "ready" when the head has died.
-func (c rayCluster) headReady() condition {
-	cond := find(c.Status.Conditions, "HeadPodReady")
-	if cond.Type == "" {
-		return condition{Message: "no condition HeadPodReady"}
+func (o object) workerGroups() []Group {
+	groups := make([]Group, 0, len(o.Spec.Groups))
+	for _, spec := range o.Spec.Groups {
+		groups = append(groups, Group{Name: spec.Name, Min: spec.minimum()})
 	}
-	return cond
+	return groups
 }
 
-// suspended lasts from the wish, which precedes the deletion of the first pod, until KubeRay says that it is over.
-func (c rayCluster) suspended() bool {
-	return c.Spec.Suspend || c.is("RayClusterSuspending") || c.is("RayClusterSuspended")
+// suspended, of a RayCluster, lasts from the wish, which precedes the deletion of the first pod, until KubeRay says that
+// it is over.
+func (o object) suspended() bool {
+	return o.Spec.Suspend || isTrue(o.Status.Conditions, "RayClusterSuspending") || isTrue(o.Status.Conditions, "RayClusterSuspended")
 }
 
-// wasReady: all pods of the cluster were ready once; KubeRay takes this condition back only after a suspension.
-func (c rayCluster) wasReady() bool { return c.is("RayClusterProvisioned") }
+type labelSelector struct {
+	Labels      map[string]string `json:"matchLabels"`
+	Expressions []struct {
+		Key      string   `json:"key"`
+		Operator string   `json:"operator"`
+		Values   []string `json:"values"`
+	} `json:"matchExpressions"`
+}
 
-// replicaFailure: KubeRay could not make or delete a pod the last time it tried.
-func (c rayCluster) replicaFailure() string {
-	if !c.is("ReplicaFailure") {
-		return ""
+// String is the selector as a query has it.
+func (s labelSelector) String() string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
+		parts = append(parts, key+"="+s.Labels[key])
 	}
-	return find(c.Status.Conditions, "ReplicaFailure").text()
-}
-
-func (c rayCluster) is(kind string) bool { return find(c.Status.Conditions, kind).Status == "True" }
-
-type job struct {
-	Metadata objectMeta `json:"metadata"`
-	Status   struct {
-		Conditions []condition `json:"conditions"`
-	} `json:"status"`
-}
-
-func (j job) ended() (JobCondition, string) {
-	for _, cond := range j.Status.Conditions {
-		if kind := JobCondition(cond.Type); cond.Status == "True" && (kind == Complete || kind == Failed) {
-			return kind, cond.text()
+	for _, e := range s.Expressions {
+		switch values := "(" + strings.Join(e.Values, ",") + ")"; e.Operator {
+		case "In":
+			parts = append(parts, e.Key+" in "+values)
+		case "NotIn":
+			parts = append(parts, e.Key+" notin "+values)
+		case "Exists":
+			parts = append(parts, e.Key)
+		case "DoesNotExist":
+			parts = append(parts, "!"+e.Key)
 		}
 	}
-	return "", ""
+	return strings.Join(parts, ",")
 }
 
 type configMap struct {

@@ -2,22 +2,23 @@ package peerwatch
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
 // Observation is everything a decision rests on: the levels as last seen, and the little that must be remembered of
 // earlier ones.
 type Observation struct {
-	// Clusters are the run's RayClusters, the watcher's own among them.
-	Clusters []Cluster
+	// Peers are the clusters of the run, the watcher's own among them.
+	Peers []Peer
 	Driver   Driver
 	Registry Registry
 }
 
-// Cluster is one RayCluster and its pods. Blind and PodsBlind say why they cannot be seen now; what is blind is no
-// evidence.
-type Cluster struct {
-	Name string
+// Peer is one cluster of the run: an object and its pods, or a set of pods. Blind and PodsBlind say why they cannot be
+// seen now; what is blind is no evidence.
+type Peer struct {
+	Ref
 	Self bool
 
 	Blind    string
@@ -37,6 +38,14 @@ type Cluster struct {
 
 	// Suspended: somebody (Kueue, a person) has asked for it, or it is being done or undone.
 	Suspended bool
+	// Ended is how it ended by itself, which stays known when it is gone; EndReason is what it said.
+	Ended     JobCondition
+	EndReason string
+	// Holds: its end does not free its pods.
+	Holds bool
+	// Incarnation changes when it starts its pods anew (a RayJob's cluster). Selector is that of its pods, where that
+	// follows from the object.
+	Incarnation, Selector string
 
 	// FailureSince is when KubeRay was first seen to be unable to make or delete pods, zero while it is able; Failure is
 	// what it says.
@@ -44,17 +53,18 @@ type Cluster struct {
 	Failure      string
 
 	PodsBlind string
-	Heads     []Pod
-	Workers   []Pod
+	// Heads are head pods of Ray clusters; Workers are all others.
+	Heads   []Pod
+	Workers []Pod
 	// FirstHead is the UID of the first head pod of the first cluster of this name.
 	FirstHead string
 	// FormerHead is the head pod of before a suspension. It is no part of the cluster any more, however long it is seen.
 	FormerHead string
-	// Groups are the worker groups.
+	// Groups are the worker groups, or the replicas, or the whole of a set of pods.
 	Groups []Group
 }
 
-// Group is a group of workers that needs a number of them.
+// Group is a group of pods that needs a number of them.
 type Group struct {
 	Name      string
 	Min, Have int
@@ -63,29 +73,37 @@ type Group struct {
 	ShortSince time.Time
 }
 
-func (c Cluster) heads() []Pod   { return c.own(c.Heads) }
-func (c Cluster) workers() []Pod { return c.own(c.Workers) }
+func (c Peer) heads() []Pod   { return c.own(c.Heads) }
+func (c Peer) workers() []Pod { return c.own(c.Workers) }
 
-// own are the pods of the cluster itself. An earlier cluster of the same name may still have pods that end, and so may
-// this one of before a suspension.
-func (c Cluster) own(pods []Pod) []Pod {
+// own are the pods of the peer itself. An earlier cluster of the same name may still have pods that end, and so may this
+// one of before a suspension.
+func (c Peer) own(pods []Pod) []Pod {
 	var own []Pod
 	for _, pod := range pods {
 		former := c.FormerHead != "" && pod.UID == c.FormerHead
-		if c.Seen && pod.Owner == c.FirstUID && !former {
+		if c.owns(pod) && !former {
 			own = append(own, pod)
 		}
 	}
 	return own
 }
 
-// usable: the cluster is there to stay.
-func (c Cluster) usable() bool { return c.Present && !c.Deleting }
+// owns: the pods of most kinds belong to something in between, or are selected by labels alone.
+func (c Peer) owns(pod Pod) bool {
+	return c.Seen && (!c.isRayCluster() || pod.Owner == c.FirstUID)
+}
 
-// Pod is a pod of a RayCluster or of the driver Job.
+// pods are all pods of the peer.
+func (c Peer) pods() []Pod { return slices.Concat(c.heads(), c.workers()) }
+
+// usable: the cluster is there to stay.
+func (c Peer) usable() bool { return c.Present && !c.Deleting }
+
+// Pod is a pod of a peer or of the driver.
 type Pod struct {
 	Name, UID string
-	// Owner is the UID of its RayCluster.
+	// Owner is the UID of its RayCluster, if it has one.
 	Owner string
 	// Group is its worker group; empty for heads.
 	Group    string
@@ -144,25 +162,27 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit code %d, %s", e.Code, e.Reason)
 }
 
-// JobCondition is how a Job ended.
+// JobCondition is how something that ends has ended.
 type JobCondition string
 
-// How a Job ended; empty while it has not.
+// How it ended; empty while it has not.
 const (
 	Complete JobCondition = "Complete"
 	Failed   JobCondition = "Failed"
 )
 
-// Driver is the driver Job. Name is empty if the run has none to watch.
+// Driver is the object whose end is the run's: a Job, JobSet or RayJob. Name is empty if the run has none to watch.
 type Driver struct {
-	Name      string
+	Ref
 	Blind     string
 	Present   bool
 	Seen      bool
 	UID       string
 	Condition JobCondition
 	Message   string
-	// Pods are the Job's. They are looked at only to say why it failed.
+	// Holds: its end does not free its pods.
+	Holds bool
+	// Pods are its own. They are looked at only to say why it failed.
 	Pods []Pod
 }
 
@@ -184,11 +204,11 @@ func (o Observation) blindSpots() []string {
 			spots = append(spots, what+": "+why)
 		}
 	}
-	for _, c := range o.Clusters {
-		add("RayCluster "+c.Name, c.Blind)
+	for _, c := range o.Peers {
+		add(c.String(), c.Blind)
 		add("pods of "+c.Name, c.PodsBlind)
 	}
-	add("driver Job "+o.Driver.Name, o.Driver.Blind)
+	add("driver "+o.Driver.String(), o.Driver.Blind)
 	add("the registry", o.Registry.Blind)
 	return spots
 }

@@ -17,8 +17,10 @@ type update func(Observation) Observation
 
 // source is one thing that is watched, or read once.
 type source interface {
+	// follow sends an update for every level until ctx ends.
 	follow(ctx context.Context, c *kubeclient.Client, send func(update))
-	look(ctx context.Context, c *kubeclient.Client) (update, error)
+	// look folds the level of now.
+	look(ctx context.Context, c *kubeclient.Client, obs Observation) (Observation, error)
 	// explains: what is seen elsewhere may follow from this, so nothing is decided without it.
 	explains() bool
 }
@@ -33,14 +35,15 @@ func (s watched[T]) follow(ctx context.Context, c *kubeclient.Client, send func(
 	kubeclient.Follow(ctx, c, s.query, func(level kubeclient.Level[T]) { send(s.update(level.Items, level.Err)) })
 }
 
-func (s watched[T]) look(ctx context.Context, c *kubeclient.Client) (update, error) {
+func (s watched[T]) look(ctx context.Context, c *kubeclient.Client, obs Observation) (Observation, error) {
 	items, err := kubeclient.Look[T](ctx, c, s.query)
-	return s.update(items, err), err
+	if err != nil {
+		return obs, err
+	}
+	return s.update(items, nil)(obs), nil
 }
 
-func (s watched[T]) explains() bool {
-	return s.query.Resource == kubeclient.Jobs || s.query.Resource == kubeclient.ConfigMaps
-}
+func (watched[T]) explains() bool { return false }
 
 func (s watched[T]) update(items []T, err error) update {
 	return func(obs Observation) Observation {
@@ -49,65 +52,59 @@ func (s watched[T]) update(items []T, err error) update {
 	}
 }
 
-// sources are all things that this watcher watches. confirm reads them in this order, so that what went away is read
-// before what may explain it: whoever takes a cluster down has first seen the driver complete, or reported an error.
-func (w *Watcher) sources() []source {
-	var list []source
-	for i, name := range append([]string{w.cfg.Self}, w.cfg.Peers...) {
-		list = append(list, w.podSource(i, name), w.clusterSource(i, name)) // a suspension explains why pods go
-	}
-	if w.cfg.Driver != "" {
-		list = append(list, driverSource(w.cfg.Driver), driverPods(w.cfg.Driver))
-	}
-	return append(list, watched[configMap]{
-		kubeclient.Query{Resource: kubeclient.ConfigMaps, Name: w.store.Name()},
-		func(obs *Observation, items []configMap, err error) { obs.Registry = obs.Registry.fold(items, err) },
-	})
-}
+// explaining is a source without which nothing is decided.
+type explaining struct{ source }
 
-func (w *Watcher) clusterSource(i int, name string) source {
-	return watched[rayCluster]{
-		kubeclient.Query{Resource: kubeclient.RayClusters, Name: name},
-		func(obs *Observation, items []rayCluster, err error) {
-			obs.change(i, func(c Cluster) Cluster { return c.foldObject(items, err, w.now()) })
-		},
-	}
-}
-
-func (w *Watcher) podSource(i int, name string) source {
-	return watched[pod]{
-		kubeclient.Query{Resource: kubeclient.Pods, Labels: labelCluster + "=" + name},
-		func(obs *Observation, items []pod, err error) {
-			obs.change(i, func(c Cluster) Cluster { return c.foldPods(items, err, w.now()) })
-		},
-	}
-}
-
-func driverSource(name string) source {
-	return watched[job]{
-		kubeclient.Query{Resource: kubeclient.Jobs, Name: name},
-		func(obs *Observation, items []job, err error) { obs.Driver = obs.Driver.fold(items, err) },
-	}
-}
-
-// driverPods are read only when something is to be confirmed: they say with which exit code the driver failed.
-func driverPods(name string) source {
-	return unwatched{watched[pod]{
-		kubeclient.Query{Resource: kubeclient.Pods, Labels: "batch.kubernetes.io/job-name=" + name},
-		func(obs *Observation, items []pod, _ error) { obs.Driver.Pods = levels(items) },
-	}}
-}
+func (explaining) explains() bool { return true }
 
 // unwatched is a source that is only looked at.
 type unwatched struct{ source }
 
 func (unwatched) follow(context.Context, *kubeclient.Client, func(update)) {}
 
+// sources are all things that this watcher watches. confirm reads them in this order, so that what went away is read
+// before what may explain it: whoever takes a cluster down has first seen the driver complete, or reported an error.
+func (w *Watcher) sources() []source {
+	var list []source
+	for i, ref := range w.refs() {
+		list = append(list, peerSource{w, i, ref})
+	}
+	if w.cfg.Driver.Name != "" {
+		list = append(list, explaining{driverSource(w.cfg.Driver)}, driverPods(w.cfg.Driver))
+	}
+	return append(list, explaining{watched[configMap]{
+		kubeclient.Query{Resource: kubeclient.ConfigMaps, Name: w.store.Name()},
+		func(obs *Observation, items []configMap, err error) { obs.Registry = obs.Registry.fold(items, err) },
+	}})
+}
+
+func (w *Watcher) refs() []Ref { return append([]Ref{w.cfg.Self}, w.cfg.Peers...) }
+
+func driverSource(ref Ref) source {
+	return watched[object]{
+		kubeclient.Query{Resource: ref.traits().resource, Name: ref.Name},
+		func(obs *Observation, items []object, err error) { obs.Driver = obs.Driver.fold(items, err) },
+	}
+}
+
+// driverPods are read only when something is to be confirmed: they say with which exit code the driver failed. Those of
+// a RayJob are its submitter's.
+func driverPods(ref Ref) source {
+	selector := labelJob + "=" + ref.Name
+	if ref.Kind == JobSet {
+		selector = ref.traits().selector(ref.Name, object{})
+	}
+	return unwatched{watched[pod]{
+		kubeclient.Query{Resource: kubeclient.Pods, Labels: selector},
+		func(obs *Observation, items []pod, _ error) { obs.Driver.Pods = levels(items) },
+	}}
+}
+
 // change replaces one cluster, in a copy: an Observation is a value.
-func (o *Observation) change(i int, with func(Cluster) Cluster) {
-	clusters := append([]Cluster(nil), o.Clusters...)
+func (o *Observation) change(i int, with func(Peer) Peer) {
+	clusters := append([]Peer(nil), o.Peers...)
 	clusters[i] = with(clusters[i])
-	o.Clusters = clusters
+	o.Peers = clusters
 }
 
 // observe watches everything until ctx ends. wait returns when all watches have stopped.
@@ -150,12 +147,11 @@ func (w *Watcher) confirm(ctx context.Context, obs Observation) (Action, Observa
 func (w *Watcher) look(ctx context.Context, obs Observation) (Observation, error) {
 	var problems []error
 	for _, s := range w.sources() {
-		fold, err := s.look(ctx, w.client)
-		if err == nil {
-			obs = fold(obs)
-		} else if s.explains() && !apierrors.IsForbidden(err) {
+		fresh, err := s.look(ctx, w.client, obs)
+		if err != nil && s.explains() && !apierrors.IsForbidden(err) {
 			problems = append(problems, err)
 		}
+		obs = fresh
 	}
 	return obs, errors.Join(problems...)
 }

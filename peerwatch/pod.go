@@ -190,6 +190,8 @@ func find(conditions []condition, kind string) condition {
 	return condition{}
 }
 
+func isTrue(conditions []condition, kind string) bool { return find(conditions, kind).Status == "True" }
+
 // text is what a condition says to people.
 func (c condition) text() string {
 	return strings.Trim(c.Reason+": "+c.Message, ": ")

@@ -88,8 +88,8 @@ func TestTroubleOfAPod(t *testing.T) {
 }
 
 // clusterOf has one worker group.
-func clusterOf(group string, minimum, hosts int) rayCluster {
-	var c rayCluster
+func clusterOf(group string, minimum, hosts int) object {
+	var c object
 	c.Metadata.UID = "gym-1"
 	c.Spec.Groups = []workerGroup{{Name: group, Min: minimum, Hosts: hosts}}
 	return c
@@ -112,39 +112,39 @@ func TestFoldTrouble(t *testing.T) {
 		return []pod{p}
 	}
 	t.Run("a trouble counts from when it was seen first", func(t *testing.T) {
-		c := Cluster{}.foldPods(broken("ErrImagePull"), nil, minute(1)).foldPods(broken("ImagePullBackOff"), nil, minute(3))
+		c := Peer{}.foldPods(broken("ErrImagePull"), nil, minute(1)).foldPods(broken("ImagePullBackOff"), nil, minute(3))
 		require.Equal(t, minute(1), c.Workers[0].TroubleSince)
 	})
 	t.Run("a trouble that passed counts anew", func(t *testing.T) {
-		c := Cluster{}.foldPods(broken("ErrImagePull"), nil, minute(1)).foldPods(broken("PodInitializing"), nil, minute(2)).foldPods(broken("ErrImagePull"), nil, minute(3))
+		c := Peer{}.foldPods(broken("ErrImagePull"), nil, minute(1)).foldPods(broken("PodInitializing"), nil, minute(2)).foldPods(broken("ErrImagePull"), nil, minute(3))
 		require.Equal(t, minute(3), c.Workers[0].TroubleSince)
 	})
 	t.Run("a failure of KubeRay counts from when it was seen first, and ends with the condition", func(t *testing.T) {
-		object := clusterOf("gpu", 0, 0)
-		object.Status.Conditions = []condition{{Type: "ReplicaFailure", Status: "True", Reason: "FailedCreateHeadPod", Message: "quota"}}
-		c := Cluster{}.foldObject([]rayCluster{object}, nil, minute(1)).foldObject([]rayCluster{object}, nil, minute(2))
+		broken := clusterOf("gpu", 0, 0)
+		broken.Status.Conditions = []condition{{Type: "ReplicaFailure", Status: "True", Reason: "FailedCreateHeadPod", Message: "quota"}}
+		c := Peer{}.foldObject([]object{broken}, nil, minute(1)).foldObject([]object{broken}, nil, minute(2))
 		require.Equal(t, minute(1), c.FailureSince)
 		require.Equal(t, "FailedCreateHeadPod: quota", c.Failure)
-		require.True(t, c.foldObject([]rayCluster{clusterOf("gpu", 0, 0)}, nil, minute(3)).FailureSince.IsZero())
+		require.True(t, c.foldObject([]object{clusterOf("gpu", 0, 0)}, nil, minute(3)).FailureSince.IsZero())
 	})
 	t.Run("a group is short from when it was seen, whichever watch is first", func(t *testing.T) {
-		object := []rayCluster{clusterOf("gpu", 1, 2)}
-		c := Cluster{}.foldPods(workersOf("gpu", "a", "b"), nil, minute(1)).foldObject(object, nil, minute(2))
+		clusters := []object{clusterOf("gpu", 1, 2)}
+		c := Peer{}.foldPods(workersOf("gpu", "a", "b"), nil, minute(1)).foldObject(clusters, nil, minute(2))
 		require.Equal(t, []Group{{Name: "gpu", Min: 2, Have: 2, Complete: true}}, c.Groups)
-		c = c.foldPods(workersOf("gpu", "a"), nil, minute(3)).foldObject(object, nil, minute(4))
+		c = c.foldPods(workersOf("gpu", "a"), nil, minute(3)).foldObject(clusters, nil, minute(4))
 		require.Equal(t, []Group{{Name: "gpu", Min: 2, Have: 1, Complete: true, ShortSince: minute(3)}}, c.Groups)
 		require.True(t, c.foldPods(workersOf("gpu", "a", "c"), nil, minute(5)).Groups[0].ShortSince.IsZero())
 	})
 	t.Run("workers of another group, or that have ended, do not count", func(t *testing.T) {
 		pods := append(workersOf("gpu", "a"), workersOf("cpu", "b", "c")...)
 		pods[0].Metadata.DeletionTimestamp = "now"
-		c := Cluster{}.foldObject([]rayCluster{clusterOf("gpu", 1, 0)}, nil, start).foldPods(pods, nil, start)
+		c := Peer{}.foldObject([]object{clusterOf("gpu", 1, 0)}, nil, start).foldPods(pods, nil, start)
 		require.Equal(t, []Group{{Name: "gpu", Min: 1}}, c.Groups)
 	})
 	t.Run("a group that is to grow is not complete yet", func(t *testing.T) {
-		c := Cluster{}.foldObject([]rayCluster{clusterOf("gpu", 1, 1)}, nil, start).foldPods(workersOf("gpu", "a"), nil, start)
+		c := Peer{}.foldObject([]object{clusterOf("gpu", 1, 1)}, nil, start).foldPods(workersOf("gpu", "a"), nil, start)
 		require.True(t, c.Groups[0].Complete)
-		require.False(t, c.foldObject([]rayCluster{clusterOf("gpu", 2, 1)}, nil, start).Groups[0].Complete)
+		require.False(t, c.foldObject([]object{clusterOf("gpu", 2, 1)}, nil, start).Groups[0].Complete)
 	})
 	t.Run("a suspended group needs nobody", func(t *testing.T) {
 		require.Zero(t, workerGroup{Min: 3, Suspend: true}.minimum())
@@ -164,13 +164,13 @@ func TestTheWallClockJumps(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			elapsed := time.Duration(0)
 			watch := clock{began: start, elapsed: func() time.Duration { return elapsed }}
-			object := clusterOf("gpu", 0, 0)
-			ready := func(status string) []rayCluster {
+			cluster := clusterOf("gpu", 0, 0)
+			ready := func(status string) []object {
 				wall := start.Add(elapsed).Add(tc.jump) // KubeRay's clock
-				object.Status.Conditions = []condition{{Type: "HeadPodReady", Status: status, LastTransitionTime: wall.String()}}
-				return []rayCluster{object}
+				cluster.Status.Conditions = []condition{{Type: "HeadPodReady", Status: status, LastTransitionTime: wall.String()}}
+				return []object{cluster}
 			}
-			gym := Cluster{Name: "gym", Since: watch.now()}.foldPods(nil, nil, watch.now()).foldObject(ready("True"), nil, watch.now())
+			gym := Peer{Ref: Ref{Name: "gym"}, Since: watch.now()}.foldPods(nil, nil, watch.now()).foldObject(ready("True"), nil, watch.now())
 			elapsed = time.Minute
 			gym = gym.foldObject(ready("False"), nil, watch.now())
 			elapsed += DefaultPolicy().UnreadyGrace - time.Second

@@ -57,7 +57,7 @@ type Remains struct {
 // remains are the containers that failed, in the order of causes, and how to read their logs. First comes that of the
 // pod that the reason names: who reports his own failure does so before his container has ended. It is a pure function.
 func remains(p Policy, reason string, obs Observation) (list []Remains, logs []kubeclient.LogOptions) {
-	pods := slices.Concat(obs.allPods(Cluster.heads), obs.allPods(Cluster.workers), obs.Driver.Pods)
+	pods := slices.Concat(obs.allPods(Peer.heads), obs.allPods(Peer.workers), obs.Driver.Pods)
 	named := namedPod(reason, pods)
 	if i := slices.IndexFunc(pods, func(pod Pod) bool { return pod.Name == named }); i > 0 {
 		first := pods[i]
@@ -95,9 +95,9 @@ func (p Pod) mains(policy Policy) []Container {
 	return slices.DeleteFunc(slices.Clone(p.Containers), func(c Container) bool { return slices.Contains(policy.Sidecars, c.Name) })
 }
 
-func (o Observation) allPods(of func(Cluster) []Pod) []Pod {
+func (o Observation) allPods(of func(Peer) []Pod) []Pod {
 	var pods []Pod
-	for _, c := range o.Clusters {
+	for _, c := range o.Peers {
 		pods = append(pods, of(c)...)
 	}
 	return pods

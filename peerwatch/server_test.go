@@ -46,6 +46,10 @@ func TestAgainstAPIServer(t *testing.T) {
 		"a watcher whose node is drained tells the peers before it goes":      testDrained,
 		"a watcher that is stopped while its run is removed says nothing":     testStoppedInRemoval,
 		"a worker that vanished without a trace":                              testVanishedWorker,
+		"a RayJob's pods are those of the cluster that KubeRay names":         testRayJobPeer,
+		"a RayJob that drives and is a peer stays when it succeeds":           testRayJobDriver,
+		"a Deployment and a set of pods are peers":                            testOtherPeers,
+		"a JobSet drives":                                                     testJobSetDriver,
 		"P11 a server with an unknown certificate is not believed":            testUnknownServer,
 		"every cluster gets one Event about a failure, however many watch":    testEvents,
 		"every cluster gets an Event about a success":                         testEventsOfSuccess,
@@ -470,7 +474,7 @@ func testPostMortem(t *testing.T, s *server) {
 
 func testPostMortemStays(t *testing.T, s *server) {
 	r := s.newRun(t, "first")
-	watcher, err := New(Config{Run: r.name, Namespace: "default", Self: "first-rl", Policy: DefaultPolicy()}, s.cfg)
+	watcher, err := New(Config{Run: r.name, Namespace: "default", Self: r.cluster("rl"), Policy: DefaultPolicy()}, s.cfg)
 	require.NoError(t, err)
 	save := func(reason string) {
 		done, err := watcher.savePostMortem(t.Context(), PostMortem{Reason: reason})

@@ -33,7 +33,7 @@ func bequeath(p Policy, obs Observation, podName string) (Testament, string) {
 	case obs.Registry.Removing || !obs.Registry.Present || obs.Registry.Error != "" || obs.Driver.Condition != "":
 		return Silent, ""
 	}
-	for _, c := range obs.Clusters {
+	for _, c := range obs.Peers {
 		if c.Self {
 			return c.bequeath(p, podName)
 		}
@@ -41,19 +41,30 @@ func bequeath(p Policy, obs Observation, podName string) (Testament, string) {
 	return Silent, ""
 }
 
-func (c Cluster) bequeath(p Policy, podName string) (Testament, string) {
+func (c Peer) bequeath(p Policy, podName string) (Testament, string) {
 	switch {
+	case c.traits().healed || c.Ended != "":
+		return Silent, ""
 	case c.Blind != "" || c.PodsBlind != "":
 		return Unclear, ""
 	case !c.usable() || c.UID != c.FirstUID || c.Suspended:
 		return Silent, ""
 	}
-	for _, pod := range c.heads() {
+	what, pods := "head pod", c.heads()
+	if c.Kind == Pods {
+		what, pods = "pod", c.named(podName)
+	}
+	for _, pod := range pods {
 		if (podName == "" || pod.Name == podName) && pod.ends(p) {
-			return Tell, because(fmt.Sprintf("head pod %s of RayCluster %s is being terminated", pod.Name, c.Name), pod.Disruption)
+			return Tell, because(fmt.Sprintf("%s %s of %s is being terminated", what, pod.Name, c), pod.Disruption)
 		}
 	}
 	return Unclear, "" // the container alone may have been stopped, or the kubelet has not told yet
+}
+
+// named are the pods of a name: of a set of pods only the watcher's own is its business.
+func (c Peer) named(name string) []Pod {
+	return slices.DeleteFunc(slices.Clone(c.Workers), func(pod Pod) bool { return pod.Name != name })
 }
 
 // ends: the pod goes, and not only one of its sidecars.

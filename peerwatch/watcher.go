@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -20,11 +19,12 @@ import (
 type Config struct {
 	// Run and Namespace name the run, as for the registry. Prefix is the registry's.
 	Run, Namespace, Prefix string
-	// Self is the RayCluster that the watcher belongs to, Peers are the run's others.
-	Self  string
-	Peers []string
-	// Driver is the driver Job; empty if the run has none.
-	Driver string
+	// Self is the cluster that the watcher belongs to, Peers are the run's others.
+	Self  Ref
+	Peers []Ref
+	// Driver is the Job, JobSet or RayJob whose end is the run's, which may be one of the clusters too; empty if there is
+	// none.
+	Driver Ref
 	// Pod names the watcher's pod; it is recorded with a reported error. May be empty.
 	Pod    registry.Publisher
 	Policy Policy
@@ -39,17 +39,16 @@ const defaultStepTimeout = 25 * time.Second
 // validate reports every problem at once.
 func (c Config) validate() error {
 	var problems []error
-	checkName := func(what, name string) {
-		for _, problem := range validation.IsDNS1123Subdomain(name) {
-			problems = append(problems, fmt.Errorf("%s %q: %s", what, name, problem))
-		}
-	}
-	checkName("self", c.Self)
+	problems = append(problems, c.Self.validate("self"))
 	for _, peer := range c.Peers {
-		checkName("peer", peer)
+		problems = append(problems, peer.validate("peer"))
 	}
-	if c.Driver != "" {
-		checkName("driver", c.Driver)
+	if d := c.Driver; d != (Ref{}) {
+		problems = append(problems, d.validate("driver"))
+		if !d.traits().drives {
+			kinds := joinKinds(kindsThat(func(t traits) bool { return t.drives }))
+			problems = append(problems, fmt.Errorf("driver %s: want one of %s", d, kinds))
+		}
 	}
 	if p := c.Policy.OnFailure; !slices.Contains([]OnFailure{FailureCascade, FailureSignal, FailureIgnore, FailureDryRun}, p) {
 		problems = append(problems, fmt.Errorf("policy %q: want cascade, signal, ignore or dry-run", p))

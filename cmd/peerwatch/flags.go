@@ -32,7 +32,7 @@ func parse(args []string, env func(string) string, stderr io.Writer) (options, e
 	cfg := options{listen: defaultListen, Config: peerwatch.Config{
 		Policy: peerwatch.DefaultPolicy(),
 		Pod:    registry.Publisher{Pod: env("POD_NAME"), UID: env("POD_UID")},
-		Self:   env("SELF_CLUSTER_NAME"),
+		Self:   raycluster(env("SELF_CLUSTER_NAME")),
 	}}
 	grace, err := inlineGrace(env, cfg.Policy.UnreadyGrace)
 	if err != nil {
@@ -43,9 +43,9 @@ func parse(args []string, env func(string) string, stderr io.Writer) (options, e
 	flags.StringVar(&cfg.Run, "run", first(env("TANDEM_RUN"), env("JOB_ID")), "name of the run (default $TANDEM_RUN, else $JOB_ID)")
 	flags.StringVar(&cfg.Namespace, "namespace", env("TANDEM_NAMESPACE"), "namespace of the run (default $TANDEM_NAMESPACE, else the pod's)")
 	flags.StringVar(&cfg.Prefix, "prefix", registry.DefaultPrefix, "what precedes the run in the registry ConfigMap's name")
-	flags.Func("self", "raycluster/NAME: the cluster that this pod is the head of (default $SELF_CLUSTER_NAME)", named("raycluster", func(name string) { cfg.Self = name }))
-	flags.Func("peer", "raycluster/NAME: another cluster of the run (repeatable; default $PEER_CLUSTER_NAME)", named("raycluster", func(name string) { cfg.Peers = append(cfg.Peers, name) }))
-	flags.Func("driver", "job/NAME: the driver Job", named("job", func(name string) { cfg.Driver = name }))
+	flags.Func("self", "KIND/NAME: the cluster that this pod is the head of; a NAME alone is a RayCluster's (default $SELF_CLUSTER_NAME)", ref(func(r peerwatch.Ref) { cfg.Self = r }))
+	flags.Func("peer", "KIND/NAME: another cluster of the run (repeatable; default $PEER_CLUSTER_NAME)", ref(func(r peerwatch.Ref) { cfg.Peers = append(cfg.Peers, r) }))
+	flags.Func("driver", "KIND/NAME: what ends the run, a job, jobset or rayjob", ref(func(r peerwatch.Ref) { cfg.Driver = r }))
 	flags.StringVar((*string)(&cfg.Policy.OnFailure), "policy", string(cfg.Policy.OnFailure), "what to do when a cluster fails: cascade, signal (report it only), ignore, or dry-run (say what would be done)")
 	flags.StringVar((*string)(&cfg.Policy.OnSuspend), "suspended", string(cfg.Policy.OnSuspend), "what a suspended cluster means: wait, or fail")
 	flags.DurationVar(&cfg.Policy.StartupGrace, "startup-grace", cfg.Policy.StartupGrace, "how long a cluster may be absent")
@@ -68,7 +68,7 @@ func complete(cfg options, flags *flag.FlagSet, env func(string) string) (option
 		return cfg, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	if peer := env("PEER_CLUSTER_NAME"); len(cfg.Peers) == 0 && peer != "" {
-		cfg.Peers = []string{peer}
+		cfg.Peers = []peerwatch.Ref{raycluster(peer)}
 	}
 	if cfg.Namespace == "" {
 		raw, _ := os.ReadFile(namespaceFile) // without it the missing namespace is reported
@@ -80,16 +80,22 @@ func complete(cfg options, flags *flag.FlagSet, env func(string) string) (option
 	return cfg, sidecar.CheckLoopback(cfg.listen)
 }
 
-// named parses kind/name.
-func named(kind string, set func(name string)) func(string) error {
+func ref(set func(peerwatch.Ref)) func(string) error {
 	return func(arg string) error {
-		got, name, found := strings.Cut(arg, "/")
-		if !found || got != kind || name == "" {
-			return fmt.Errorf("want %s/NAME", kind)
+		r, err := peerwatch.ParseRef(arg)
+		if err == nil {
+			set(r)
 		}
-		set(name)
-		return nil
+		return err
 	}
+}
+
+// raycluster is what the inline watcher's variables name.
+func raycluster(name string) peerwatch.Ref {
+	if name == "" {
+		return peerwatch.Ref{}
+	}
+	return peerwatch.Ref{Kind: peerwatch.RayCluster, Name: name}
 }
 
 // inlineGrace is how long the inline watcher let a peer fail before it acted.

@@ -24,8 +24,8 @@ func environment(values map[string]string) func(string) string {
 
 func TestFlags(t *testing.T) {
 	cfg, err := parse([]string{
-		"--run", "a", "--namespace", "train", "--self", "raycluster/a-rl", "--peer", "raycluster/a-gym", "--peer", "raycluster/a-gen",
-		"--driver", "job/a-driver", "--startup-grace", "10m", "--unready-grace", "1m",
+		"--run", "a", "--namespace", "train", "--self", "raycluster/a-rl", "--peer", "raycluster/a-gym", "--peer", "a-gen", "--peer", "pods/app=x,role=y",
+		"--driver", "rayjob/a-driver", "--startup-grace", "10m", "--unready-grace", "1m",
 		"--policy", "signal", "--suspended", "fail", "--listen", "",
 	}, environment(map[string]string{"POD_NAME": "a-rl-head", "POD_UID": "uid"}), &bytes.Buffer{})
 	require.NoError(t, err)
@@ -33,7 +33,8 @@ func TestFlags(t *testing.T) {
 	policy.StartupGrace, policy.UnreadyGrace = 10*time.Minute, time.Minute
 	policy.OnFailure, policy.OnSuspend = peerwatch.FailureSignal, peerwatch.SuspendFail
 	require.Equal(t, options{Config: peerwatch.Config{
-		Run: "a", Namespace: "train", Prefix: registry.DefaultPrefix, Self: "a-rl", Peers: []string{"a-gym", "a-gen"}, Driver: "a-driver",
+		Run: "a", Namespace: "train", Prefix: registry.DefaultPrefix, Self: raycluster("a-rl"), Peers: []peerwatch.Ref{raycluster("a-gym"), raycluster("a-gen"), {Kind: peerwatch.Pods, Name: "app=x,role=y"}},
+		Driver: peerwatch.Ref{Kind: peerwatch.RayJob, Name: "a-driver"},
 		Pod: registry.Publisher{Pod: "a-rl-head", UID: "uid"}, Policy: policy,
 	}}, cfg)
 }
@@ -42,14 +43,14 @@ func TestEnvironmentOfTheInlineWatcher(t *testing.T) {
 	env := map[string]string{"SELF_CLUSTER_NAME": "rl", "PEER_CLUSTER_NAME": "gym", "JOB_ID": "a", "POLL_INTERVAL": "5", "MAX_PEER_FAILURES": "4"}
 	cfg, err := parse([]string{"--namespace", "train"}, environment(env), &bytes.Buffer{})
 	require.NoError(t, err)
-	require.Equal(t, "rl", cfg.Self)
-	require.Equal(t, []string{"gym"}, cfg.Peers)
+	require.Equal(t, raycluster("rl"), cfg.Self)
+	require.Equal(t, []peerwatch.Ref{raycluster("gym")}, cfg.Peers)
 	require.Equal(t, "a", cfg.Run)
 	require.Equal(t, 20*time.Second, cfg.Policy.UnreadyGrace)
 
 	cfg, err = parse([]string{"--peer", "raycluster/other", "--unready-grace", "1h"}, environment(env), &bytes.Buffer{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"other"}, cfg.Peers, "flags win")
+	require.Equal(t, []peerwatch.Ref{raycluster("other")}, cfg.Peers, "flags win")
 	require.Equal(t, time.Hour, cfg.Policy.UnreadyGrace)
 }
 
@@ -60,9 +61,8 @@ func TestUsage(t *testing.T) {
 		env  map[string]string
 		want string
 	}{
-		{"a name without a kind", []string{"--self", "rl"}, nil, "want raycluster/NAME"},
-		{"a kind that is not watched", []string{"--peer", "rayjob/gym"}, nil, "want raycluster/NAME"},
-		{"a driver that is not a Job", []string{"--driver", "raycluster/a"}, nil, "want job/NAME"},
+		{"a kind without a name", []string{"--self", "rayjob/"}, nil, "want KIND/NAME"},
+		{"a kind that is not watched", []string{"--peer", "service/gym"}, nil, "KIND is one of raycluster, rayjob, jobset, job, statefulset, deployment, pods"},
 		{"an argument", []string{"gym"}, nil, `unexpected argument "gym"`},
 		{"an address that other pods reach", []string{"--listen", "0.0.0.0:9441"}, nil, "only a loopback address"},
 		{"a bad interval", nil, map[string]string{"POLL_INTERVAL": "10s"}, "POLL_INTERVAL"},
