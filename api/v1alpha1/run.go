@@ -134,8 +134,10 @@ type Cluster struct {
 	// Ports are Ray's own ports on the head.
 	Ports       RayPorts `json:"ports,omitempty"`
 	PodSettings `json:",inline"`
-	Head        Group         `json:"head,omitempty"`
-	Workers     []WorkerGroup `json:"workers,omitempty"`
+	// Autoscaler sets Ray's autoscaler for clusters with autoscaling worker groups.
+	Autoscaler *Autoscaler   `json:"autoscaler,omitempty"`
+	Head       Group         `json:"head,omitempty"`
+	Workers    []WorkerGroup `json:"workers,omitempty"`
 	// Publish lists the endpoints that pods of this cluster put into the registry.
 	Publish []Publish `json:"publish,omitempty"`
 }
@@ -143,6 +145,16 @@ type Cluster struct {
 // Autoscales tells whether Ray's autoscaler changes the size of the cluster.
 func (c *Cluster) Autoscales() bool {
 	return slices.ContainsFunc(c.Workers, func(w WorkerGroup) bool { return w.Autoscales() })
+}
+
+// Autoscaler is how Ray's autoscaler behaves; what is left out is KubeRay's default.
+type Autoscaler struct {
+	// Version is v1 or v2.
+	Version string `json:"version,omitempty"`
+	// UpscalingMode is Default, Aggressive or Conservative.
+	UpscalingMode string `json:"upscalingMode,omitempty"`
+	// IdleTimeout is how long a worker is idle before it goes; whole seconds.
+	IdleTimeout *metav1.Duration `json:"idleTimeout,omitempty"`
 }
 
 // RayPorts are the ports a Ray head listens on.
@@ -238,6 +250,8 @@ type Driver struct {
 	// Resources are the requests of the pod that submits the driver and follows its log. The driver itself runs in the head's pod.
 	Resources corev1.ResourceList `json:"resources,omitempty"`
 	Limits    corev1.ResourceList `json:"limits,omitempty"`
+	// ActiveDeadline is how long the driver may run in all, waits and retries included; then the run fails. Default: no limit.
+	ActiveDeadline *metav1.Duration `json:"activeDeadline,omitempty"`
 	// Retries is how often a driver that failed is submitted again; default 0.
 	Retries int32 `json:"retries,omitempty"`
 	// PodTemplate is merged into the pod that submits the driver, whose container is called driver.

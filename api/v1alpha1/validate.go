@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -102,6 +103,9 @@ func (s *Spec) validateDriver(path *field.Path) field.ErrorList {
 	errs = append(errs, s.validateDriverEnv(path.Child("env"))...)
 	errs = append(errs, validateResources(path, s.Driver.Resources, s.Driver.Limits)...)
 	errs = append(errs, s.Driver.PodTemplate.validate(path.Child("podTemplate"), driverContainer)...)
+	if limit := s.Driver.ActiveDeadline; limit != nil && limit.Duration < time.Second {
+		errs = append(errs, field.Invalid(path.Child("activeDeadline"), limit.Duration.String(), "must be a second or longer"))
+	}
 	if s.Driver.Retries < 0 {
 		errs = append(errs, field.Invalid(path.Child("retries"), s.Driver.Retries, "must not be negative"))
 	}

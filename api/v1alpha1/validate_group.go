@@ -24,6 +24,7 @@ var leastMemory = resource.MustParse("1Mi")
 
 func (c *Cluster) validate(path *field.Path, backend Backend) field.ErrorList {
 	errs := c.PodSettings.validate(path)
+	errs = append(errs, c.validateAutoscaler(path.Child("autoscaler"))...)
 	errs = append(errs, c.Head.validate(path.Child("head"))...)
 	errs = append(errs, c.validateHeadPorts(path)...)
 	for i := range c.Workers {

@@ -50,7 +50,7 @@ func objectName(at *field.Path, name, what string) field.ErrorList {
 }
 
 // ownVolumes are tandem's, or Ray's.
-var ownVolumes = []string{"tandem-publish", "tandem-token", "tandem-code", "tandem-ca"}
+var ownVolumes = []string{"tandem-publish", "tandem-token", "tandem-code", "tandem-shm"}
 
 // ownPaths are where tandem mounts them.
 var ownPaths = []string{PublishDir, "/var/run/secrets/kubernetes.io/serviceaccount"}

@@ -2,9 +2,31 @@ package v1alpha1
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
+
+func (c *Cluster) validateAutoscaler(at *field.Path) field.ErrorList {
+	a := c.Autoscaler
+	if a == nil {
+		return nil
+	}
+	if !c.Autoscales() {
+		return field.ErrorList{field.Invalid(at, c.Name, "no worker group of the cluster autoscales: give one minReplicas and maxReplicas, or remove it")}
+	}
+	var errs field.ErrorList
+	if a.Version != "" {
+		errs = append(errs, oneOf(at.Child("version"), a.Version, "v1", "v2")...)
+	}
+	if a.UpscalingMode != "" {
+		errs = append(errs, oneOf(at.Child("upscalingMode"), a.UpscalingMode, "Default", "Aggressive", "Conservative")...)
+	}
+	if idle := a.IdleTimeout; idle != nil && (idle.Duration < 0 || idle.Duration%time.Second != 0) {
+		errs = append(errs, field.Invalid(at.Child("idleTimeout"), idle.Duration.String(), "must be whole seconds, 0s or more"))
+	}
+	return errs
+}
 
 // validateSize checks the number of pods of a worker group.
 func (w *WorkerGroup) validateSize(at *field.Path, backend Backend) field.ErrorList {

@@ -36,6 +36,9 @@ func JobSpec(n int32, template *corev1ac.PodTemplateSpecApplyConfiguration) *bat
 // DriverJobSpec runs the driver, and again as often as the file allows. Then an eviction is one of the failures that are counted.
 func DriverJobSpec(run *v1alpha1.Run) *batchv1ac.JobSpecApplyConfiguration {
 	spec := JobSpec(1, Driver(run))
+	if limit := run.Spec.Driver.ActiveDeadline; limit != nil {
+		spec.WithActiveDeadlineSeconds(int64(limit.Seconds()))
+	}
 	if retries := run.Spec.Driver.Retries; retries > 0 {
 		spec.WithBackoffLimit(retries)
 		spec.PodFailurePolicy = nil

@@ -69,9 +69,7 @@ func (g Group) RayStartParams() map[string]string {
 	if low, high, err := g.Run.Spec.PortRanges.Ray.Bounds(); err == nil { // as in rangeEnv
 		params["min-worker-port"], params["max-worker-port"] = decimal(low), decimal(high)
 	}
-	if g.Spec.GPUs > 0 {
-		params["num-gpus"] = decimal(g.Spec.GPUs)
-	}
+	params["num-gpus"] = decimal(g.Spec.GPUs) // 0 too: Ray would count those of the node that the image makes visible
 	maps.Copy(params, g.Spec.RayStartParams)
 	return params
 }

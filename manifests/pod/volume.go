@@ -13,7 +13,7 @@ const (
 	codeVolume    = "tandem-code"
 	publishVolume = "tandem-publish"
 	tokenVolume   = "tandem-token"
-	shmVolume     = "dshm"
+	shmVolume     = "tandem-shm"
 
 	// tokenDir is where client-go looks for the credentials of a pod.
 	tokenDir = "/var/run/secrets/kubernetes.io/serviceaccount"

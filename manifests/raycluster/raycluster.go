@@ -9,6 +9,7 @@
 package raycluster
 
 import (
+	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	rayac "github.com/ray-project/kuberay/ray-operator/pkg/client/applyconfiguration/ray/v1"
 	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -27,6 +28,9 @@ func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) *rayac.RayClusterApplyC
 		WithRayVersion(run.Spec.RayVersion).
 		WithEnableInTreeAutoscaling(cluster.Autoscales()).
 		WithHeadGroupSpec(head(pod.Head(run, cluster)))
+	if cluster.Autoscaler != nil {
+		spec.WithAutoscalerOptions(autoscaler(cluster.Autoscaler))
+	}
 	for _, group := range pod.Workers(run, cluster) {
 		spec.WithWorkerGroupSpecs(workers(group))
 	}
@@ -36,6 +40,20 @@ func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) *rayac.RayClusterApplyC
 		WithLabels(marks.Labels).
 		WithAnnotations(marks.Annotations).
 		WithSpec(spec)
+}
+
+func autoscaler(a *v1alpha1.Autoscaler) *rayac.AutoscalerOptionsApplyConfiguration {
+	out := rayac.AutoscalerOptions()
+	if a.Version != "" {
+		out.WithVersion(rayv1.AutoscalerVersion(a.Version))
+	}
+	if a.UpscalingMode != "" {
+		out.WithUpscalingMode(rayv1.UpscalingMode(a.UpscalingMode))
+	}
+	if a.IdleTimeout != nil {
+		out.WithIdleTimeoutSeconds(int32(a.IdleTimeout.Seconds()))
+	}
+	return out
 }
 
 func head(g pod.Group) *rayac.HeadGroupSpecApplyConfiguration {
