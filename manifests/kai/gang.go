@@ -22,6 +22,7 @@ type Gang struct {
 	// Broken says why KAI will not make the PodGroup, or why no pod will join it; "" where all is well.
 	Broken string
 
+	brokenBy  Rule   // what Broken is a case of
 	staleness string // its own grace period; "" is the scheduler's
 	members   []member
 }
@@ -68,8 +69,15 @@ func (g *Gang) has(o *owner) bool {
 	return false
 }
 
+// breaks keeps the first reason.
+func (g *Gang) breaks(by Rule, reason string) {
+	if g.Broken == "" && reason != "" {
+		g.Broken, g.brokenBy = reason, by
+	}
+}
+
 // String describes the gang in lines for people, the tree indented.
-func (g *Gang) String() string {
+func (g Gang) String() string {
 	var out strings.Builder
 	out.WriteString("PodGroup " + g.Name)
 	if g.Owner != "" {
@@ -80,13 +88,28 @@ func (g *Gang) String() string {
 	}
 	fmt.Fprintf(&out, ": starts %d of %d pods together, queue %s", g.Min, g.Pods, g.Queue)
 	if g.Broken != "" {
-		out.WriteString("\n  never made: " + g.Broken)
+		fate := "never made"
+		if g.External {
+			fate = "holds no pods"
+		}
+		fmt.Fprintf(&out, "\n  %s: %s", fate, g.Broken)
 	}
 	if len(g.SubGroups) > 0 {
-		fmt.Fprintf(&out, "\n  needs %d subgroups", g.MinSubGroup)
+		fmt.Fprintf(&out, "\n  needs %d of %d subgroups", g.MinSubGroup, g.below(""))
 		g.write(&out, "", "  ")
 	}
 	return out.String()
+}
+
+// below is how many subgroups a parent has.
+func (g *Gang) below(parent string) int {
+	n := 0
+	for _, sub := range g.SubGroups {
+		if sub.Parent == parent {
+			n++
+		}
+	}
+	return n
 }
 
 func (g *Gang) write(out *strings.Builder, parent, indent string) {
@@ -102,7 +125,7 @@ func (g *Gang) write(out *strings.Builder, parent, indent string) {
 			fmt.Fprintf(out, "\n%s- %s: %d of %d pods%s", indent, sub.Name, sub.Min, sub.Pods, sub.Topology.suffix())
 			continue
 		}
-		fmt.Fprintf(out, "\n%s- %s: needs %d subgroups%s", indent, sub.Name, sub.MinSubGroup, sub.Topology.suffix())
+		fmt.Fprintf(out, "\n%s- %s: needs %d of %d subgroups%s", indent, sub.Name, sub.MinSubGroup, g.below(sub.Name), sub.Topology.suffix())
 		g.write(out, sub.Name, indent+"  ")
 	}
 }
@@ -188,7 +211,7 @@ func (g *Gang) override(annotations map[string]string) {
 	value, err := minMember(annotations)
 	switch {
 	case err != nil:
-		g.Broken = err.Error()
+		g.breaks(RuleMinMember, err.Error())
 	case value > 0:
 		g.Min = value
 	}

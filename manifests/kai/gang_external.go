@@ -29,7 +29,7 @@ func externalGang(features Features, podGroup *PodGroup, objects *Objects) Gang 
 	}
 	gang.count(podGroup, pods)
 	if len(gang.members) == 0 {
-		gang.Broken = noMembers(features)
+		gang.breaks(RuleMember, noMembers(features))
 	}
 	return gang
 }

@@ -70,16 +70,16 @@ func jobSetTree(features Features, o *owner) Gang {
 	override, err := minMember(o.meta.Annotations)
 	switch {
 	case err != nil:
-		gang.Broken = err.Error()
+		gang.breaks(RuleMinMember, err.Error())
+	case o.meta.Annotations[AnnotationMinMember] != "" && override < 1:
+		gang.breaks(RuleMinMember, fmt.Sprintf("annotation %s is %d and must be at least 1", AnnotationMinMember, override))
 	case override > 0:
 		gang.MinSubGroup = min(override, int32(len(jobs)))
 	}
 	for i := range jobs {
 		gang.addReplicatedJob(&jobs[i])
 	}
-	if gang.Broken == "" {
-		gang.Broken = brokenTree(features, gang.SubGroups)
-	}
+	gang.breaks(RuleGroupName, brokenTree(features, gang.SubGroups))
 	gang.Min = required(gang.SubGroups, "", gang.MinSubGroup)
 	return gang
 }
@@ -90,13 +90,15 @@ func (g *Gang) addReplicatedJob(job *v1alpha2.ReplicatedJob) {
 	override, err := minMember(job.Template.Annotations)
 	switch {
 	case err != nil:
-		g.Broken = err.Error()
+		g.breaks(RuleMinMember, err.Error())
+	case job.Template.Annotations[AnnotationMinMember] != "" && override < 1:
+		g.breaks(RuleMinMember, fmt.Sprintf("annotation %s of %q is %d and must be at least 1", AnnotationMinMember, job.Name, override))
 	case override > 0:
 		minimum = override
 	}
 	g.SubGroups = append(g.SubGroups, SubGroup{Name: job.Name, MinSubGroup: job.Replicas})
-	if job.Replicas == 0 && g.Broken == "" {
-		g.Broken = fmt.Sprintf("replicatedJob %q has no replicas, so its subgroup has no children, which the webhook refuses", job.Name)
+	if job.Replicas == 0 {
+		g.breaks(RuleReplicas, fmt.Sprintf("replicatedJob %q has no replicas, so its subgroup has no children, which the webhook refuses", job.Name))
 	}
 	for i := range job.Replicas {
 		g.SubGroups = append(g.SubGroups, SubGroup{

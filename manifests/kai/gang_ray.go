@@ -17,8 +17,8 @@ func rayGang(features Features, o *owner) Gang {
 			continue
 		}
 		if or(g.worker.MinReplicas, 0) > or(g.worker.Replicas, 0) {
-			gang.Broken = fmt.Sprintf("worker group %q has fewer replicas (%d) than minReplicas (%d), which the podgrouper refuses",
-				g.name, or(g.worker.Replicas, 0), or(g.worker.MinReplicas, 0))
+			gang.breaks(RuleReplicas, fmt.Sprintf("worker group %q has fewer replicas (%d) than minReplicas (%d), which the podgrouper refuses",
+				g.name, or(g.worker.Replicas, 0), or(g.worker.MinReplicas, 0)))
 		}
 		minimum := workerMinimum(g.worker)
 		if minimum == 0 {
@@ -31,9 +31,7 @@ func rayGang(features Features, o *owner) Gang {
 		return gang
 	}
 	gang.SubGroups, gang.MinSubGroup = subGroups, int32(len(subGroups))
-	if gang.Broken == "" {
-		gang.Broken = brokenTree(features, subGroups)
-	}
+	gang.breaks(RuleGroupName, brokenTree(features, subGroups))
 	return gang
 }
 

@@ -140,7 +140,7 @@ func JobSetMinMember(v Version, mode Mode, pods int32) (MinMember, error) {
 // JobMinMember are the annotations that make a batch Job of so many pods a gang.
 func JobMinMember(v Version, pods int32) (map[string]string, error) {
 	if !v.Features().JobMinMember {
-		return nil, fmt.Errorf("Job on KAI %s: %w: it starts pod by pod before 0.14.1; upgrade, or use gang: none", v, ErrNoGang)
+		return nil, fmt.Errorf("batch Job on KAI %s: %w: it starts pod by pod before 0.14.1; upgrade, or use gang: none", v, ErrNoGang)
 	}
 	return annotateMin(pods), nil
 }

@@ -29,6 +29,7 @@ type group struct {
 	field    string // the path of the pod template
 	template *corev1.PodTemplateSpec
 	pods     int32 // at any time
+	index    int   // of the replicatedJob or worker group
 
 	job    *batchv1.JobSpec       // where the pods are those of Jobs, and may end one by one
 	worker *rayv1.WorkerGroupSpec // where they are a worker group
@@ -71,6 +72,7 @@ func jobSetOwner(jobSet *v1alpha2.JobSet) *owner {
 		replicated := &jobSet.Spec.ReplicatedJobs[i]
 		o.groups = append(o.groups, &group{
 			name:     replicated.Name,
+			index:    i,
 			field:    fmt.Sprintf("spec.replicatedJobs[%d].template.spec.template", i),
 			template: &replicated.Template.Spec.Template,
 			pods:     replicated.Replicas * podsOf(&replicated.Template.Spec),
@@ -121,6 +123,7 @@ func rayGroups(at string, spec *rayv1.RayClusterSpec) []*group {
 		worker := &spec.WorkerGroupSpecs[i]
 		groups = append(groups, &group{
 			name:     worker.GroupName,
+			index:    i,
 			field:    fmt.Sprintf("%s.workerGroupSpecs[%d].template", at, i),
 			template: &worker.Template,
 			pods:     workerPods(worker),
