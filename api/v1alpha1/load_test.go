@@ -82,8 +82,8 @@ func TestAMistakeIsReportedWithItsLineAndAWayOut(t *testing.T) {
 			`line 7: spec.rayversion: unknown field; did you mean "rayVersion"?`,
 		},
 		{
-			"a field far from any other", "    head: {}", "    autoscaling: {}",
-			"line 9: spec.clusters[0].autoscaling: unknown field; known here: env, envFrom, head, name, nodeSelector, podTemplate, ports, publish, tolerations, volumes, workers",
+			"a field far from any other", "    head: {}", "    colour: {}",
+			"line 9: spec.clusters[0].colour: unknown field; known here: autoscaler, env, envFrom, head, name, nodeSelector, podTemplate, ports, publish, tolerations, volumes, workers",
 		},
 		{
 			"a field given twice", "  image: trainer:1\n", "  image: trainer:1\n  image: trainer:2\n",
