@@ -24,6 +24,8 @@ const (
 	StepEvent      StepKind = "event"
 	StepPostMortem StepKind = "post-mortem"
 	StepDelete     StepKind = "delete"
+	StepSuspend    StepKind = "suspend"
+	StepResume     StepKind = "resume"
 )
 
 // Step is one step of a cascade. Err is nil once it is confirmed.

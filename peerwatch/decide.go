@@ -30,6 +30,8 @@ type OnSuspend string
 const (
 	// SuspendWait waits until it is resumed, and judges what comes then as a new start. The default.
 	SuspendWait OnSuspend = "wait"
+	// SuspendFollow suspends everything else too, and resumes it when nobody wants the suspension any more.
+	SuspendFollow OnSuspend = "follow"
 	// SuspendFail takes it for a failure.
 	SuspendFail OnSuspend = "fail"
 )
@@ -86,13 +88,19 @@ const (
 	Blind
 	// Signal: a cluster has failed. Report it and go on watching.
 	Signal
+	// Suspend what is not suspended yet, because something is.
+	Suspend
+	// Resume what was suspended only to follow something else.
+	Resume
 	// Succeed: the driver finished well. Take everything down and report no failure.
 	Succeed
 	// Fail: the run has failed. Report and take everything down.
 	Fail
 )
 
-func (k Kind) String() string { return [...]string{"wait", "blind", "signal", "succeed", "fail"}[k] }
+func (k Kind) String() string {
+	return [...]string{"wait", "blind", "signal", "suspend", "resume", "succeed", "fail"}[k]
+}
 
 // Action is a decision.
 type Action struct {
@@ -125,6 +133,9 @@ func Decide(p Policy, obs Observation, now time.Time) Action {
 		return *end
 	case cause != nil && p.OnFailure == FailureSignal && obs.Registry.Error == "":
 		return Action{Kind: Signal, Reason: cause.Reason}
+	}
+	if following := follow(p, obs); following != nil {
+		return *following
 	}
 	if blind := obs.blindSpots(); len(blind) > 0 {
 		return Action{Kind: Blind, Reason: "cannot see " + strings.Join(blind, "; "), At: waiting.At}

@@ -22,7 +22,7 @@ var theDriver = Ref{Job, "driver"}
 // healthy is a run that the watcher of rl sees whole: rl, gym, the driver and the registry.
 func healthy() Observation {
 	return Observation{
-		Peers: []Peer{healthyPeer("rl", true), healthyPeer("gym", false)},
+		Peers:    []Peer{healthyPeer("rl", true), healthyPeer("gym", false)},
 		Driver:   Driver{Ref: theDriver, Present: true, Seen: true, UID: "driver-1"},
 		Registry: Registry{Present: true},
 	}

@@ -21,6 +21,7 @@ func TestThePageShowsTheDecisions(t *testing.T) {
 	want := replace(t, string(text), "decisions", decisionTable())
 	want = replace(t, want, "decisions by kind", kindTable())
 	want = replace(t, want, "policies", policyTable())
+	want = replace(t, want, "followings", followTable())
 	want = replace(t, want, "last words", lastWordsTable())
 	if *updatePage {
 		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
@@ -71,6 +72,15 @@ func policyTable() string {
 	return b.String()
 }
 
+func followTable() string {
+	var b strings.Builder
+	b.WriteString("| what is seen | its own cluster | gym | driver | decision | reason |\n|---|---|---|---|---|---|\n")
+	for _, f := range followings {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", f.name, f.rl, f.gym, f.driver, f.want, f.reason)
+	}
+	return b.String()
+}
+
 func lastWordsTable() string {
 	var b strings.Builder
 	b.WriteString("| why the watcher is stopped | it says | reason |\n|---|---|---|\n")
@@ -83,7 +93,7 @@ func lastWordsTable() string {
 func TestThePageNamesWhatOthersRelyOn(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
-	for _, name := range []string{EventCascade, EventSucceeded, EventSignalled, PostMortemAnnotation} {
+	for _, name := range []string{EventCascade, EventSucceeded, EventSignalled, PostMortemAnnotation, SuspendedWithAnnotation} {
 		require.Contains(t, string(text), "`"+name+"`")
 	}
 	for kind, traits := range kindTraits {

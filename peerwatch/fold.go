@@ -48,7 +48,7 @@ func (c Peer) foldObject(items []object, err error, now time.Time) Peer {
 		c.Seen, c.FirstUID = true, c.UID
 	}
 	r := kind.read(o)
-	c.Ended, c.EndReason, c.Holds = r.ended, r.why, r.holds
+	c.Ended, c.EndReason, c.Holds, c.Wish = r.ended, r.why, r.holds, c.wish(o, r.ended)
 	c = c.aim(r.incarnation, kind.selector(c.Name, o))
 	if r.suspended {
 		return c.suspend()
@@ -254,7 +254,7 @@ func (d Driver) fold(items []object, err error) Driver {
 	}
 	r := d.traits().read(items[0])
 	d.Seen, d.UID, d.Holds = true, items[0].Metadata.UID, r.holds
-	d.Condition, d.Message = r.ended, r.why
+	d.Condition, d.Message, d.Wish = r.ended, r.why, d.wish(items[0], r.ended)
 	return d
 }
 

@@ -10,7 +10,7 @@ import (
 // earlier ones.
 type Observation struct {
 	// Peers are the clusters of the run, the watcher's own among them.
-	Peers []Peer
+	Peers    []Peer
 	Driver   Driver
 	Registry Registry
 }
@@ -38,6 +38,8 @@ type Peer struct {
 
 	// Suspended: somebody (Kueue, a person) has asked for it, or it is being done or undone.
 	Suspended bool
+	// Wish is what it says about that.
+	Wish Wish
 	// Ended is how it ended by itself, which stays known when it is gone; EndReason is what it said.
 	Ended     JobCondition
 	EndReason string
@@ -180,6 +182,8 @@ type Driver struct {
 	UID       string
 	Condition JobCondition
 	Message   string
+	// Wish is what it says about its suspension.
+	Wish Wish
 	// Holds: its end does not free its pods.
 	Holds bool
 	// Pods are its own. They are looked at only to say why it failed.

@@ -53,8 +53,8 @@ func (c Config) validate() error {
 	if p := c.Policy.OnFailure; !slices.Contains([]OnFailure{FailureCascade, FailureSignal, FailureIgnore, FailureDryRun}, p) {
 		problems = append(problems, fmt.Errorf("policy %q: want cascade, signal, ignore or dry-run", p))
 	}
-	if s := c.Policy.OnSuspend; s != SuspendWait && s != SuspendFail {
-		problems = append(problems, fmt.Errorf("policy of suspended clusters %q: want wait or fail", s))
+	if s := c.Policy.OnSuspend; !slices.Contains([]OnSuspend{SuspendWait, SuspendFollow, SuspendFail}, s) {
+		problems = append(problems, fmt.Errorf("policy of suspended clusters %q: want wait, follow or fail", s))
 	}
 	checkGrace := func(what string, grace time.Duration) {
 		if grace <= 0 {
@@ -126,7 +126,10 @@ func (w *Watcher) Run(ctx context.Context) (Outcome, error) {
 		switch {
 		case action.Kind == Signal:
 			action, obs = w.signal(ctx, action, obs)
-		case action.Kind > Signal:
+		case action.Kind == Suspend, action.Kind == Resume:
+			w.align(ctx, obs)
+			action.At = w.now().Add(confirmAgain)
+		case action.Kind >= Succeed:
 			stop()
 			return w.finish(ctx, action, obs)
 		}

@@ -47,7 +47,7 @@ func parse(args []string, env func(string) string, stderr io.Writer) (options, e
 	flags.Func("peer", "KIND/NAME: another cluster of the run (repeatable; default $PEER_CLUSTER_NAME)", ref(func(r peerwatch.Ref) { cfg.Peers = append(cfg.Peers, r) }))
 	flags.Func("driver", "KIND/NAME: what ends the run, a job, jobset or rayjob", ref(func(r peerwatch.Ref) { cfg.Driver = r }))
 	flags.StringVar((*string)(&cfg.Policy.OnFailure), "policy", string(cfg.Policy.OnFailure), "what to do when a cluster fails: cascade, signal (report it only), ignore, or dry-run (say what would be done)")
-	flags.StringVar((*string)(&cfg.Policy.OnSuspend), "suspended", string(cfg.Policy.OnSuspend), "what a suspended cluster means: wait, or fail")
+	flags.StringVar((*string)(&cfg.Policy.OnSuspend), "suspended", string(cfg.Policy.OnSuspend), "what a suspended cluster means: wait, follow (suspend the others too, and resume together), or fail")
 	flags.DurationVar(&cfg.Policy.StartupGrace, "startup-grace", cfg.Policy.StartupGrace, "how long a cluster may be absent")
 	flags.DurationVar(&cfg.Policy.UnreadyGrace, "unready-grace", grace, "how long a head that was ready may be unready")
 	flags.DurationVar(&cfg.Policy.StuckGrace, "stuck-grace", cfg.Policy.StuckGrace, "how long a pod may be unable to start, and KubeRay unable to make pods")
