@@ -66,7 +66,10 @@ func TestNeverALoop(t *testing.T) {
 			}
 			total := 0
 			for at := start; at.Before(start.Add(7 * 24 * time.Hour)); at = at.Add(2 * time.Minute) {
-				total += c.step(at)
+				deletions := c.step(at)
+				if total += deletions; deletions == 0 {
+					continue
+				}
 				for gang := range 3 {
 					require.LessOrEqual(t, len(c.book.ofGang(fmt.Sprintf("run %d", gang))), 6, "seed %d, %s, %s", seed, mode, at)
 				}
