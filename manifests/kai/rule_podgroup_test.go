@@ -101,8 +101,10 @@ func podGroupCases(t *testing.T) []violationCase {
 	} {
 		out = append(out, violationCase{rule: kai.RulePodGroup, name: c.name, objects: c.objects, object: objectOf(c.objects), field: c.field, message: c.message})
 	}
-	out = append(out, violationCase{rule: kai.RulePodGroup, name: "a field of the scheduler's", objects: spec(func(s *kai.PodGroupSpec) { s.MarkUnschedulable = ptr.To(true) }),
-		object: gang, field: "spec.markUnschedulable", message: "leave it out", warning: true})
+	out = append(out, violationCase{
+		rule: kai.RulePodGroup, name: "a field of the scheduler's", objects: spec(func(s *kai.PodGroupSpec) { s.MarkUnschedulable = ptr.To(true) }),
+		object: gang, field: "spec.markUnschedulable", message: "leave it out", warning: true,
+	})
 	return out
 }
 
