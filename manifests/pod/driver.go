@@ -87,7 +87,7 @@ func driverContainer(run *v1alpha1.Run) *corev1ac.ContainerApplyConfiguration {
 	return userContainer(run, DriverContainer, "").
 		WithCommand(submitCommand()...).
 		WithArgs(submitArgs(run)...).
-		WithEnv(slices.Concat(baseEnv(run), tokenEnv(run), userEnv(driver.Env))...).
+		WithEnv(slices.Concat(baseEnv(run), rayTokenEnv(run), userEnv(driver.Env))...).
 		WithResources(resources(driver.Resources, driver.Limits, 0))
 }
 

@@ -21,27 +21,22 @@ func baseEnv(run *v1alpha1.Run) []*corev1ac.EnvVarApplyConfiguration {
 	}
 }
 
-// env is the environment of the Ray container. RAY_ADDRESS may be overridden by the file.
+// env is the environment of the Ray container. RAY_ADDRESS may be overridden by the file. Workers of a RayJob have it from KubeRay, which
+// knows their head: its name stands in a variable that comes later in the list.
 func (g Group) env() []*corev1ac.EnvVarApplyConfiguration {
 	env := baseEnv(g.Run)
 	if g.hasRegistry() {
 		env = append(env, literal(v1alpha1.EnvRegistry, v1alpha1.RegistryURL))
 	}
-	if !declares(g.settings.Env, "RAY_ADDRESS") {
+	if !declares(g.settings.Env, "RAY_ADDRESS") && (g.isHead() || !g.Run.InRayJob(g.Cluster)) {
 		env = append(env, literal("RAY_ADDRESS", g.gcsAddress()))
 	}
-	return slices.Concat(env, tokenEnv(g.Run), rangeEnv(g.Run), userEnv(g.settings.Env))
+	return slices.Concat(env, rayTokenEnv(g.Run), rangeEnv(g.Run), userEnv(g.settings.Env))
 }
 
-// tokenEnv makes Ray ask for a token, and gives it to Ray's own processes and clients.
-func tokenEnv(run *v1alpha1.Run) []*corev1ac.EnvVarApplyConfiguration {
-	if run.Spec.RayToken == nil {
-		return nil
-	}
-	return []*corev1ac.EnvVarApplyConfiguration{
-		literal(v1alpha1.EnvRayAuthMode, "token"),
-		fromSecret(v1alpha1.EnvRayAuthToken, run.Spec.RayToken),
-	}
+// rayTokenEnv makes Ray ask for a token, and gives it to Ray's own processes and clients.
+func rayTokenEnv(run *v1alpha1.Run) []*corev1ac.EnvVarApplyConfiguration {
+	return userEnv(TokenEnv(run))
 }
 
 // rangeEnv tells servers which ports they may take.
@@ -105,5 +100,16 @@ func mustConvert(from, to any) {
 	}
 	if err != nil {
 		panic(fmt.Sprintf("%T does not convert to %T: %v", from, to, err))
+	}
+}
+
+// TokenEnv is what a container of a head needs to talk to Ray where it asks for a token.
+func TokenEnv(run *v1alpha1.Run) []corev1.EnvVar {
+	if run.Spec.RayToken == nil {
+		return nil
+	}
+	return []corev1.EnvVar{
+		{Name: v1alpha1.EnvRayAuthMode, Value: "token"},
+		{Name: v1alpha1.EnvRayAuthToken, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: run.Spec.RayToken}},
 	}
 }

@@ -62,9 +62,7 @@ func (g Group) RayStartParams() map[string]string {
 		params["dashboard-host"] = "0.0.0.0"
 		params["dashboard-port"] = decimal(g.Cluster.Ports.Dashboard)
 		params["ray-client-server-port"] = decimal(g.Cluster.Ports.Client)
-		if !g.Cluster.Autoscales() {
-			params["no-monitor"] = "true" // the monitor is Ray's autoscaler; the size of the cluster is fixed
-		}
+		params["no-monitor"] = "true" // the monitor is Ray's autoscaler, which KubeRay runs beside the head where it is wanted
 	}
 	if low, high, err := g.Run.Spec.PortRanges.Ray.Bounds(); err == nil { // as in rangeEnv
 		params["min-worker-port"], params["max-worker-port"] = decimal(low), decimal(high)

@@ -96,3 +96,8 @@ func apiToken() *corev1ac.VolumeApplyConfiguration {
 	return corev1ac.Volume().WithName(tokenVolume).WithProjected(
 		corev1ac.ProjectedVolumeSource().WithSources(token, ca, namespace))
 }
+
+// TokenMount is where a container of a head finds the API token.
+func TokenMount() corev1.VolumeMount {
+	return corev1.VolumeMount{Name: tokenVolume, MountPath: tokenDir, ReadOnly: true}
+}

@@ -1,7 +1,7 @@
 // Package raycluster renders a run as KubeRay RayClusters, one for each cluster, and a Job for the driver.
 //
 // It promises that KubeRay starts what the Run file says and nothing else: KubeRay's own start command is replaced by that of
-// package pod (annotation ray.io/overwrite-container-cmd), its autoscaler is off and its probes find theirs set. rayStartParams repeat
+// package pod (annotation ray.io/overwrite-container-cmd), its autoscaler is off unless a group of the file has bounds, and its probes find theirs set. rayStartParams repeat
 // the flags because KubeRay reads the ports of its services from them.
 //
 // Pods keep the restart policy Always: a head that fails restarts in place, and the peerwatch sidecar beside it, which survives
@@ -28,8 +28,8 @@ func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) *rayac.RayClusterApplyC
 		WithRayVersion(run.Spec.RayVersion).
 		WithEnableInTreeAutoscaling(cluster.Autoscales()).
 		WithHeadGroupSpec(head(pod.Head(run, cluster)))
-	if cluster.Autoscaler != nil {
-		spec.WithAutoscalerOptions(autoscaler(cluster.Autoscaler))
+	if cluster.Autoscales() {
+		spec.WithAutoscalerOptions(autoscaler(run, cluster.Autoscaler))
 	}
 	for _, group := range pod.Workers(run, cluster) {
 		spec.WithWorkerGroupSpecs(workers(group))
@@ -42,8 +42,13 @@ func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) *rayac.RayClusterApplyC
 		WithSpec(spec)
 }
 
-func autoscaler(a *v1alpha1.Autoscaler) *rayac.AutoscalerOptionsApplyConfiguration {
-	out := rayac.AutoscalerOptions()
+// autoscaler gives the container that KubeRay adds to the head what else it needs: the API token, which the pod does not mount by itself
+// (KubeRay binds its rights to the head's account), and Ray's token.
+func autoscaler(run *v1alpha1.Run, a *v1alpha1.Autoscaler) *rayac.AutoscalerOptionsApplyConfiguration {
+	out := rayac.AutoscalerOptions().WithVolumeMounts(pod.TokenMount()).WithEnv(pod.TokenEnv(run)...)
+	if a == nil {
+		return out
+	}
 	if a.Version != "" {
 		out.WithVersion(rayv1.AutoscalerVersion(a.Version))
 	}
