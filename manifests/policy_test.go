@@ -27,6 +27,12 @@ func podsOf(t *testing.T, run *v1alpha1.Run) map[string]corev1.PodTemplateSpec {
 		}
 		out[role] = template
 	}
+	addCluster := func(spec *rayv1.RayClusterSpec) {
+		add(spec.HeadGroupSpec.Template)
+		for _, group := range spec.WorkerGroupSpecs {
+			add(group.Template)
+		}
+	}
 	for _, object := range render(t, run) {
 		typed := typeOf(object.GetKind())
 		if typed == nil {
@@ -41,10 +47,9 @@ func podsOf(t *testing.T, run *v1alpha1.Run) map[string]corev1.PodTemplateSpec {
 		case *batchv1.Job:
 			add(o.Spec.Template)
 		case *rayv1.RayCluster:
-			add(o.Spec.HeadGroupSpec.Template)
-			for _, group := range o.Spec.WorkerGroupSpecs {
-				add(group.Template)
-			}
+			addCluster(&o.Spec)
+		case *rayv1.RayJob:
+			addCluster(o.Spec.RayClusterSpec)
 		}
 	}
 	return out
@@ -94,6 +99,11 @@ func TestPodsHaveTheSidecarsOfTheirRole(t *testing.T) {
 			"rl-gpu-workers": {"registry"},
 			"gym-head":       {"registry", "peerwatch"},
 			"driver":         {"wait-for-head", "wait-for-dashboard"},
+		},
+		"disagg-rayjob": {
+			"rl-head":        {"registry", "peerwatch"},
+			"rl-gpu-workers": {"registry"},
+			"gym-head":       {"registry", "peerwatch"},
 		},
 	}
 	for example, roles := range want {
@@ -182,7 +192,11 @@ func TestPublishersTellTheRegistryWhatAndWhen(t *testing.T) {
 func TestTheDriversVariablesAreInItsPodAndNamedToTheScript(t *testing.T) {
 	t.Parallel()
 	for _, example := range exampleFiles {
-		driver := podsOf(t, load(t, example))["driver"].Spec.Containers[0]
+		run := load(t, example)
+		if !run.Spec.Backend.DriverHasPod() {
+			continue
+		}
+		driver := podsOf(t, run)["driver"].Spec.Containers[0]
 		require.Equal(t, []string{"1", "WANDB_NAME", "grpo", "--steps", "3"}, driver.Args[2:], "number and names of the variables, command")
 		require.Contains(t, driver.Env, corev1.EnvVar{Name: "WANDB_NAME", Value: "$(TANDEM_RUN), first try"})
 	}
@@ -217,4 +231,26 @@ func TestAGroupWithoutPodsIsLeftOutOfTheJobSet(t *testing.T) {
 	run := load(t, "disagg-jobset")
 	run.Spec.Clusters[1].Workers[0].Replicas = new(int32(0))
 	require.NotContains(t, podsOf(t, run), "gym-workers")
+}
+
+// KubeRay sets FQ_RAY_IP after what is in the file, so only arguments may refer to it, and it sets RAY_ADDRESS itself.
+func TestWorkersOfARayJobFindTheHeadByKubeRaysVariable(t *testing.T) {
+	t.Parallel()
+	worker := podsOf(t, load(t, "disagg-rayjob"))["rl-gpu-workers"].Spec.Containers[0]
+	require.Contains(t, worker.Args, "--address=$(FQ_RAY_IP):6379")
+	for _, variable := range worker.Env {
+		require.NotEqual(t, "RAY_ADDRESS", variable.Name)
+		require.NotContains(t, variable.Value, "FQ_RAY_IP")
+	}
+}
+
+func TestPeerwatchKnowsARayJobAsAPeerAndAsTheDriver(t *testing.T) {
+	t.Parallel()
+	pods := podsOf(t, load(t, "disagg-rayjob"))
+	for role, refs := range map[string][]string{
+		"rl-head":  {"--self", "rayjob/rayjob", "--peer", "raycluster/rayjob-gym", "--driver", "rayjob/rayjob"},
+		"gym-head": {"--self", "raycluster/rayjob-gym", "--peer", "rayjob/rayjob", "--driver", "rayjob/rayjob"},
+	} {
+		require.Equal(t, refs, pods[role].Spec.InitContainers[1].Args[4:10], role)
+	}
 }

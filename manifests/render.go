@@ -24,6 +24,7 @@ import (
 	"github.com/tandem-rl/tandem/manifests/network"
 	"github.com/tandem-rl/tandem/manifests/pod"
 	"github.com/tandem-rl/tandem/manifests/raycluster"
+	"github.com/tandem-rl/tandem/manifests/rayjob"
 	"github.com/tandem-rl/tandem/manifests/rbac"
 	"github.com/tandem-rl/tandem/manifests/schedule"
 )
@@ -80,9 +81,16 @@ func workloads(run *v1alpha1.Run) []any {
 	}
 	var out []any
 	for i := range run.Spec.Clusters {
-		out = append(out, raycluster.Build(run, &run.Spec.Clusters[i]))
+		if cluster := &run.Spec.Clusters[i]; run.InRayJob(cluster) {
+			out = append(out, rayjob.Build(run, cluster))
+		} else {
+			out = append(out, raycluster.Build(run, cluster))
+		}
 	}
-	return append(out, raycluster.Driver(run))
+	if run.Spec.Backend.DriverHasPod() {
+		out = append(out, raycluster.Driver(run))
+	}
+	return out
 }
 
 // registry is the empty endpoint registry: the run's ConfigMap, and its shards where many publish. They have no data, so that applying

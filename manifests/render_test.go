@@ -25,7 +25,7 @@ import (
 	"github.com/tandem-rl/tandem/manifests"
 )
 
-var exampleFiles = []string{"disagg-jobset", "disagg-raycluster"}
+var exampleFiles = []string{"disagg-jobset", "disagg-raycluster", "disagg-rayjob"}
 
 // load reads an example into the namespace default.
 func load(t *testing.T, example string) *v1alpha1.Run {
@@ -81,6 +81,7 @@ func typeOf(kind string) runtime.Object {
 		"Job":            &batchv1.Job{},
 		"JobSet":         &v1alpha2.JobSet{},
 		"RayCluster":     &rayv1.RayCluster{},
+		"RayJob":         &rayv1.RayJob{},
 	}[kind]
 }
 

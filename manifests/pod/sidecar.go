@@ -72,22 +72,34 @@ func conditionURL(get *v1alpha1.HTTPGet) string {
 // peerwatchSidecar takes the run down when one of its clusters fails, or when the driver has ended.
 func (g Group) peerwatchSidecar() *corev1ac.ContainerApplyConfiguration {
 	run, failure := g.Run.Metadata.Name, g.Run.Spec.Failure
-	args := []string{
-		"--run", run, "--namespace", g.Run.Metadata.Namespace,
-		"--self", "raycluster/" + v1alpha1.RayClusterName(run, g.Cluster.Name),
-	}
-	for _, peer := range g.Run.Spec.Clusters {
-		if peer.Name != g.Cluster.Name {
-			args = append(args, "--peer", "raycluster/"+v1alpha1.RayClusterName(run, peer.Name))
+	args := []string{"--run", run, "--namespace", g.Run.Metadata.Namespace, "--self", g.watched(g.Cluster)}
+	for i := range g.Run.Spec.Clusters {
+		if peer := &g.Run.Spec.Clusters[i]; peer.Name != g.Cluster.Name {
+			args = append(args, "--peer", g.watched(peer))
 		}
 	}
 	args = append(args,
-		"--driver", "job/"+v1alpha1.DriverJobName(run),
+		"--driver", g.watchedDriver(),
 		"--startup-grace", failure.StartupGrace.Duration.String(),
 		"--unready-grace", failure.UnreadyGrace.Duration.String(),
 		"--policy", string(failure.OnPeerFailure),
 		"--listen", v1alpha1.PeerwatchAddr)
 	return g.sidecar(PeerwatchContainer, "/peerwatch").WithArgs(args...)
+}
+
+// watched is the object of a cluster as peerwatch names it.
+func (g Group) watched(cluster *v1alpha1.Cluster) string {
+	if g.Run.InRayJob(cluster) {
+		return "rayjob/" + v1alpha1.RayJobName(g.Run.Metadata.Name)
+	}
+	return "raycluster/" + v1alpha1.RayClusterName(g.Run.Metadata.Name, cluster.Name)
+}
+
+func (g Group) watchedDriver() string {
+	if g.Run.Spec.Backend.DriverHasPod() {
+		return "job/" + v1alpha1.DriverJobName(g.Run.Metadata.Name)
+	}
+	return "rayjob/" + v1alpha1.RayJobName(g.Run.Metadata.Name)
 }
 
 // sidecar is a native sidecar with an API token.

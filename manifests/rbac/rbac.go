@@ -1,7 +1,7 @@
 // Package rbac builds the service accounts of a run and what they may do.
 //
 // It promises that every rule that can be narrowed names its objects, and that no pod may create or delete a ConfigMap: the run's
-// is made before any pod. Only heads of the raycluster backend may delete anything, and only what belongs to their run. Reading
+// is made before any pod. Only heads that KubeRay makes may delete anything, and only what belongs to their run. Reading
 // pods cannot be narrowed by name, since KubeRay makes the names up; nor can creating Events, since a new object has no
 // name yet.
 package rbac
@@ -27,7 +27,7 @@ type Account struct {
 func Accounts(run *v1alpha1.Run) []Account {
 	name := run.Metadata.Name
 	accounts := []Account{account(run, v1alpha1.RegistryAccountName(name), registryRules(run))}
-	if run.Spec.Backend == v1alpha1.BackendRayCluster {
+	if run.Spec.Backend.OnKubeRay() {
 		rules := slices.Concat(registryRules(run), peerwatchRules(run))
 		accounts = append(accounts, account(run, v1alpha1.PeerwatchAccountName(name), rules))
 	}
@@ -55,18 +55,35 @@ func registryRules(run *v1alpha1.Run) []*rbacv1ac.PolicyRuleApplyConfiguration {
 
 // peerwatchRules: watch the run, take it down, and say why.
 func peerwatchRules(run *v1alpha1.Run) []*rbacv1ac.PolicyRuleApplyConfiguration {
-	clusters := make([]string, len(run.Spec.Clusters))
-	for i, cluster := range run.Spec.Clusters {
-		clusters[i] = v1alpha1.RayClusterName(run.Metadata.Name, cluster.Name)
-	}
-	driver := v1alpha1.DriverJobName(run.Metadata.Name)
-	return []*rbacv1ac.PolicyRuleApplyConfiguration{
-		rule("ray.io", "rayclusters", "get", "list", "watch", "delete").WithResourceNames(clusters...),
-		rule("batch", "jobs", "get", "list", "watch", "delete").WithResourceNames(driver),
+	return append(workloadRules(run),
 		rule("", "pods", "get", "list", "watch"),
 		rule("", "pods/log", "get"),
-		rule("events.k8s.io", "events", "create"),
+		rule("events.k8s.io", "events", "create"))
+}
+
+// workloadRules name the clusters and the driver. A RayJob is both; what it says of the RayCluster whose name KubeRay makes up is in its
+// status, and it takes that RayCluster with it.
+func workloadRules(run *v1alpha1.Run) []*rbacv1ac.PolicyRuleApplyConfiguration {
+	name := run.Metadata.Name
+	var clusters []string
+	for i := range run.Spec.Clusters {
+		if cluster := &run.Spec.Clusters[i]; !run.InRayJob(cluster) {
+			clusters = append(clusters, v1alpha1.RayClusterName(name, cluster.Name))
+		}
 	}
+	var rules []*rbacv1ac.PolicyRuleApplyConfiguration
+	mayEnd := func(group, resource string, names ...string) {
+		if len(names) > 0 { // a rule without names is for all
+			rules = append(rules, rule(group, resource, "get", "list", "watch", "delete").WithResourceNames(names...))
+		}
+	}
+	mayEnd("ray.io", "rayclusters", clusters...)
+	if run.Spec.Backend.DriverHasPod() {
+		mayEnd("batch", "jobs", v1alpha1.DriverJobName(name))
+	} else {
+		mayEnd("ray.io", "rayjobs", v1alpha1.RayJobName(name))
+	}
+	return rules
 }
 
 func rule(group, resource string, verbs ...string) *rbacv1ac.PolicyRuleApplyConfiguration {

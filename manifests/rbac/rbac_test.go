@@ -13,13 +13,26 @@ import (
 // TestP12NoPodMayTouchWhatIsNotItsRuns: the role of the inline watcher may delete any RayCluster and any ConfigMap.
 func TestP12NoPodMayTouchWhatIsNotItsRuns(t *testing.T) {
 	t.Parallel()
-	run := &v1alpha1.Run{}
-	run.Metadata.Name, run.Spec.Backend = "a", v1alpha1.BackendRayCluster
-	run.Spec.Clusters = []v1alpha1.Cluster{{Name: "rl"}, {Name: "gym"}}
+	for _, backend := range []v1alpha1.Backend{v1alpha1.BackendRayCluster, v1alpha1.BackendRayJob} {
+		t.Run(string(backend), func(t *testing.T) {
+			t.Parallel()
+			run := &v1alpha1.Run{}
+			run.Metadata.Name, run.Spec.Backend, run.Spec.Driver.Cluster = "a", backend, "rl"
+			run.Spec.Clusters = []v1alpha1.Cluster{{Name: "rl"}, {Name: "gym"}}
+			requireOnlyItsOwn(t, rbac.Accounts(run))
+			run.Spec.Clusters = run.Spec.Clusters[:1]
+			requireOnlyItsOwn(t, rbac.Accounts(run))
+		})
+	}
+}
+
+func requireOnlyItsOwn(t *testing.T, accounts []rbac.Account) {
+	t.Helper()
+	require.Len(t, accounts, 2)
 	unnamed := map[string][]string{ // what names no objects, and is all that may
 		"pods": {"get", "list", "watch"}, "pods/log": {"get"}, "events": {"create"},
 	}
-	for _, account := range rbac.Accounts(run) {
+	for _, account := range accounts {
 		require.False(t, *account.ServiceAccount.AutomountServiceAccountToken)
 		for _, rule := range account.Role.Rules {
 			require.Len(t, rule.Resources, 1)
@@ -31,4 +44,18 @@ func TestP12NoPodMayTouchWhatIsNotItsRuns(t *testing.T) {
 			require.False(t, rule.Resources[0] == "configmaps" && slices.Contains(rule.Verbs, "delete"))
 		}
 	}
+}
+
+func TestTheHeadsOfARayJobMayEndItAndTheOtherClusters(t *testing.T) {
+	t.Parallel()
+	run := &v1alpha1.Run{}
+	run.Metadata.Name, run.Spec.Backend, run.Spec.Driver.Cluster = "a", v1alpha1.BackendRayJob, "rl"
+	run.Spec.Clusters = []v1alpha1.Cluster{{Name: "rl"}, {Name: "gym"}}
+	may := map[string][]string{}
+	for _, rule := range rbac.Accounts(run)[1].Role.Rules {
+		if slices.Contains(rule.Verbs, "delete") {
+			may[rule.Resources[0]] = rule.ResourceNames
+		}
+	}
+	require.Equal(t, map[string][]string{"rayjobs": {"a"}, "rayclusters": {"a-gym"}}, may)
 }
