@@ -75,6 +75,12 @@ func fail(w io.Writer, err error) int {
 		}
 		return exitInterrupted
 	}
+	if already := (said{}); errors.As(err, &already) {
+		if already.hint != "" {
+			fmt.Fprintf(w, "hint: %s\n", already.hint)
+		}
+		return exitFailed
+	}
 	fmt.Fprintf(w, "error: %v\n", err)
 	if hint := hintFor(err); hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", hint)

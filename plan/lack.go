@@ -1,0 +1,128 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// lacking says in numbers what keeps the crew out of the rooms that are for it: the first resource of which there is not enough even if
+// nothing else counted.
+func (c *crew) lacking(ask Resources, rooms []*room, domain string, closed map[string]int) Finding {
+	if len(rooms) == 0 {
+		return Finding{Short, "nodes", fmt.Sprintf("group %s wants %s, and no node is for it%s", c.label(), c.wants("", 0), inReasons(": ", closed))}
+	}
+	beside := ""
+	if slices.ContainsFunc(rooms, func(r *room) bool { return r.shared }) {
+		beside = " beside the rest of the run"
+	}
+	for _, name := range ask.names() {
+		has := c.supply(rooms, name, ask[name])
+		if has.pods >= int64(c.pods) {
+			continue
+		}
+		text := fmt.Sprintf("group %s wants %s, and %s%s%s%s", c.label(), c.wants(name, ask[name]), best(domain), has.inWords(name, ask[name], beside),
+			has.idleInWords(name, ask[name]), inReasons("; not for it: ", closed))
+		return Finding{Short, string(name), text}
+	}
+	room := int64(0)
+	for _, r := range rooms {
+		room += min(fits(r.free, ask), c.perNode())
+	}
+	return Finding{Short, "nodes", fmt.Sprintf("group %s wants %s, and %sthere is room for %d%s: all of %s at once%s",
+		c.label(), c.wants("", 0), best(domain), room, beside, allOf(ask), inReasons("; not for it: ", closed))}
+}
+
+// label tells a segment from the others of its group.
+func (c *crew) label() string { return c.cluster + "/" + c.part }
+
+// wants is what the crew asks for: 4 x 8 within one rack.
+func (c *crew) wants(name corev1.ResourceName, each int64) string {
+	text := fmt.Sprintf("%d pods", c.pods)
+	switch {
+	case name != "" && name != corev1.ResourcePods:
+		text = fmt.Sprintf("%d x %s", c.pods, amountOf(name, each))
+	case c.pods == 1:
+		text = "1 pod"
+	}
+	if c.level != "" {
+		text += " within one " + c.level
+	}
+	return text
+}
+
+func best(domain string) string {
+	if domain == "" {
+		return ""
+	}
+	return "in the best, " + domain + ", "
+}
+
+// supply is what rooms have of one resource: how many of them have enough for a pod, and for how many pods; now and when idle.
+type supply struct{ nodes, pods, idleNodes, idlePods int64 }
+
+func (c *crew) supply(rooms []*room, name corev1.ResourceName, each int64) supply {
+	var s supply
+	alone := Resources{name: each}
+	for _, r := range rooms {
+		now, idle := min(fits(r.free, alone), c.perNode()), min(fits(r.whole, alone), c.perNode())
+		s.pods, s.idlePods = s.pods+now, s.idlePods+idle
+		s.nodes, s.idleNodes = s.nodes+min(now, 1), s.idleNodes+min(idle, 1)
+	}
+	return s
+}
+
+func (s supply) inWords(name corev1.ResourceName, each int64, beside string) string {
+	if s.pods > s.nodes {
+		return fmt.Sprintf("%s room for %d%s", nodesHave(s.nodes), s.pods, beside)
+	}
+	return fmt.Sprintf("%s %s free%s", nodesHave(s.nodes), amountOf(name, each), beside)
+}
+
+// idleInWords tells what is taken from what is not there at all.
+func (s supply) idleInWords(name corev1.ResourceName, each int64) string {
+	switch {
+	case s.idlePods == s.pods:
+		return ""
+	case s.idlePods > s.idleNodes:
+		return fmt.Sprintf(" (room for %d when idle)", s.idlePods)
+	default:
+		return fmt.Sprintf(" (%s %s when idle)", nodesHave(s.idleNodes), amountOf(name, each))
+	}
+}
+
+func nodesHave(n int64) string {
+	switch n {
+	case 0:
+		return "no node has"
+	case 1:
+		return "1 node has"
+	default:
+		return fmt.Sprintf("%d nodes have", n)
+	}
+}
+
+func allOf(ask Resources) string {
+	var out []string
+	for _, name := range ask.names() {
+		if name != corev1.ResourcePods {
+			out = append(out, fmt.Sprintf("%s %s", name, amountOf(name, ask[name])))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// inReasons counts the nodes that are not for a crew by why.
+func inReasons(before string, closed map[string]int) string {
+	var out []string
+	for _, why := range slices.Sorted(maps.Keys(closed)) {
+		out = append(out, fmt.Sprintf("%d %s", closed[why], why))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return before + strings.Join(out, ", ")
+}
