@@ -25,7 +25,11 @@ func (t *PodTemplate) validate(at *field.Path, container string) field.ErrorList
 	skeleton := fmt.Appendf(nil, `{"metadata":{},"spec":{"containers":[{"name":%q}]}}`, container)
 	merged, err := strategicpatch.StrategicMergePatch(skeleton, t.patch, corev1.PodTemplateSpec{})
 	if err != nil {
-		return field.ErrorList{field.Invalid(at, field.OmitValueType{}, fmt.Sprintf("cannot be merged: %v", err))}
+		wayOut := "it is a strategic merge patch, as `kubectl patch` takes"
+		if strings.Contains(err.Error(), "does not contain declared merge key") {
+			wayOut = "an item of a list is merged by its key: add it"
+		}
+		return field.ErrorList{field.Invalid(at, field.OmitValueType{}, fmt.Sprintf("cannot be merged: %v; %s", err, wayOut))}
 	}
 	var template corev1.PodTemplateSpec
 	if err := json.Unmarshal(merged, &template); err != nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -17,11 +16,21 @@ func (s *PodSettings) validate(at *field.Path) field.ErrorList {
 	errs := validateEnv(at.Child("env"), s.Env)
 	errs = append(errs, validateEnvFrom(at.Child("envFrom"), s.EnvFrom)...)
 	errs = append(errs, validateVolumes(at.Child("volumes"), s.Volumes)...)
-	errs = append(errs, metav1validation.ValidateLabels(s.NodeSelector, at.Child("nodeSelector"))...)
+	errs = append(errs, validateNodeSelector(at.Child("nodeSelector"), s.NodeSelector)...)
 	for i := range s.Tolerations {
 		errs = append(errs, validateToleration(at.Child("tolerations").Index(i), &s.Tolerations[i])...)
 	}
 	return append(errs, s.PodTemplate.validate(at.Child("podTemplate"), mainContainer)...)
+}
+
+func validateNodeSelector(at *field.Path, selector map[string]string) field.ErrorList {
+	var errs field.ErrorList
+	for _, key := range sortedKeys(selector) {
+		errs = append(errs, plain(at, key, validation.IsQualifiedName(key), "must be the label of a node, such as nvidia.com/gpu.product")...)
+		errs = append(errs, plain(at.Key(key), selector[key], validation.IsValidLabelValue(selector[key]),
+			"must be at most 63 letters, digits, -, _ and ., and begin and end with a letter or digit")...)
+	}
+	return errs
 }
 
 func validateEnvFrom(at *field.Path, sources []corev1.EnvFromSource) field.ErrorList {
