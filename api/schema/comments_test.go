@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
@@ -197,7 +196,7 @@ func (s *source) fields(of *ast.StructType) map[string]string {
 		}
 		above = comment
 		if text := s.text(comment, name, json[name]); text != "" {
-			docs[name] = siblings(text, json)
+			docs[name] = leading(text, json)
 		}
 	}
 	return docs
@@ -212,12 +211,10 @@ func jsonName(f *ast.Field) string {
 	return name
 }
 
-// siblings calls other fields of the struct as the file does, where that cannot be meant for a word.
-func siblings(text string, json map[string]string) string {
+// leading calls the fields that a comment begins with as the file does: "MinReplicas and MaxReplicas let ..."
+func leading(text string, json map[string]string) string {
 	for name, inFile := range json {
-		if strings.IndexFunc(name[1:], unicode.IsUpper) > 0 && strings.IndexFunc(name, unicode.IsLower) > 0 {
-			text = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllString(text, inFile)
-		}
+		text = regexp.MustCompile(`^(\w+(?:, \w+)*(?:,| and) )`+name+`\b`).ReplaceAllString(text, "${1}"+inFile)
 	}
 	return text
 }
@@ -263,15 +260,13 @@ func TestEveryDescriptionIsForPeople(t *testing.T) {
 	require.NotEmpty(t, known().Types)
 }
 
-func TestFieldsWithoutAComment(t *testing.T) {
+func TestEveryTypeOfOursHasAComment(t *testing.T) {
 	t.Parallel()
-	var silent []string
 	for _, f := range all(t, Root()) {
-		if f.Description == "" {
-			silent = append(silent, f.Path)
+		if of := item(f.typ); isOurs(of) {
+			require.NotEmpty(t, typeComment(of), f.Path)
 		}
 	}
-	t.Log(strings.Join(silent, "\n"))
 }
 
 // all are the fields below one that are ours, or that our types hold at once.

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"reflect"
 	"strings"
 
@@ -117,8 +116,3 @@ func indirect(t reflect.Type) reflect.Type {
 
 // isOurs: the type is of the Run file and not of Kubernetes.
 func isOurs(t reflect.Type) bool { return t.PkgPath() == reflect.TypeFor[v1alpha1.Run]().PkgPath() }
-
-// decodesItself: reflection does not show what the type's JSON is.
-func decodesItself(t reflect.Type) bool {
-	return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
-}

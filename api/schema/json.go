@@ -10,35 +10,35 @@ import (
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 )
 
-// Schema is the part of JSON Schema (draft 2020-12) that is used here.
-type Schema struct {
-	Dialect              string             `json:"$schema,omitempty"`
-	ID                   string             `json:"$id,omitempty"`
-	Ref                  string             `json:"$ref,omitempty"`
-	Title                string             `json:"title,omitempty"`
-	Description          string             `json:"description,omitempty"`
-	Type                 string             `json:"type,omitempty"`
-	Const                string             `json:"const,omitempty"`
-	Enum                 []string           `json:"enum,omitempty"`
-	Pattern              string             `json:"pattern,omitempty"`
-	Format               string             `json:"format,omitempty"`
-	MinLength            int                `json:"minLength,omitempty"`
-	MinItems             int                `json:"minItems,omitempty"`
-	Default              any                `json:"default,omitempty"`
-	AnyOf                []*Schema          `json:"anyOf,omitempty"`
-	Items                *Schema            `json:"items,omitempty"`
-	Required             []string           `json:"required,omitempty"`
-	Properties           map[string]*Schema `json:"properties,omitempty"`
-	AdditionalProperties any                `json:"additionalProperties,omitempty"` // a bool or a *Schema
-	Defs                 map[string]*Schema `json:"$defs,omitempty"`
+// keywords are the part of JSON Schema (draft 2020-12) that is used here.
+type keywords struct {
+	Dialect              string               `json:"$schema,omitempty"`
+	ID                   string               `json:"$id,omitempty"`
+	Ref                  string               `json:"$ref,omitempty"`
+	Title                string               `json:"title,omitempty"`
+	Description          string               `json:"description,omitempty"`
+	Type                 string               `json:"type,omitempty"`
+	Const                string               `json:"const,omitempty"`
+	Enum                 []string             `json:"enum,omitempty"`
+	Pattern              string               `json:"pattern,omitempty"`
+	Format               string               `json:"format,omitempty"`
+	MinLength            int                  `json:"minLength,omitempty"`
+	MinItems             int                  `json:"minItems,omitempty"`
+	Default              any                  `json:"default,omitempty"`
+	AnyOf                []*keywords          `json:"anyOf,omitempty"`
+	Items                *keywords            `json:"items,omitempty"`
+	Required             []string             `json:"required,omitempty"`
+	Properties           map[string]*keywords `json:"properties,omitempty"`
+	AdditionalProperties any                  `json:"additionalProperties,omitempty"` // a bool or a *keywords
+	Defs                 map[string]*keywords `json:"$defs,omitempty"`
 }
 
 // ID names the schema.
-const ID = "https://tandem.dev/" + v1alpha1.APIVersion + "/run.schema.json"
+const ID = "https://" + v1alpha1.APIVersion + "/run.schema.json"
 
 // JSON is the schema of a Run file.
 func JSON() ([]byte, error) {
-	b := &builder{defs: map[string]*Schema{}}
+	b := &builder{defs: map[string]*keywords{}}
 	root := b.object(Root())
 	root.Dialect, root.ID, root.Title = "https://json-schema.org/draft/2020-12/schema", ID, "tandem Run"
 	root.Description = Root().Description
@@ -52,11 +52,11 @@ func JSON() ([]byte, error) {
 }
 
 // builder collects the definitions of structs, each once.
-type builder struct{ defs map[string]*Schema }
+type builder struct{ defs map[string]*keywords }
 
 // object lists the fields of a struct.
-func (b *builder) object(f Field) *Schema {
-	s := &Schema{Type: "object", Properties: map[string]*Schema{}, AdditionalProperties: false}
+func (b *builder) object(f Field) *keywords {
+	s := &keywords{Type: "object", Properties: map[string]*keywords{}, AdditionalProperties: false}
 	for _, child := range f.Fields() {
 		s.Properties[child.Name] = b.property(child)
 		if child.Required {
@@ -67,7 +67,7 @@ func (b *builder) object(f Field) *Schema {
 }
 
 // property is a field with what is said of it here and not of its type.
-func (b *builder) property(f Field) *Schema {
+func (b *builder) property(f Field) *keywords {
 	s := b.typed(f, f.typ)
 	s.Description = f.Description
 	if values := f.Values(); len(values) == 1 {
@@ -81,7 +81,7 @@ func (b *builder) property(f Field) *Schema {
 }
 
 // constrain adds what package v1alpha1 asks of a text, and that what is required is not empty.
-func (b *builder) constrain(s *Schema, f Field) {
+func (b *builder) constrain(s *keywords, f Field) {
 	pattern, found := v1alpha1.Patterns()[f.goName]
 	switch {
 	case found:
@@ -94,30 +94,30 @@ func (b *builder) constrain(s *Schema, f Field) {
 	}
 }
 
-func (b *builder) typed(f Field, t reflect.Type) *Schema {
+func (b *builder) typed(f Field, t reflect.Type) *keywords {
 	t = indirect(t)
 	switch s, is := scalars[t]; {
 	case is:
 		return s.schema()
 	case t == reflect.TypeFor[[]byte]():
-		return &Schema{Type: "string"}
+		return &keywords{Type: "string"}
 	case t.Kind() == reflect.Slice:
-		return &Schema{Type: "array", Items: b.typed(f, t.Elem())}
+		return &keywords{Type: "array", Items: b.typed(f, t.Elem())}
 	case t.Kind() == reflect.Map:
-		return &Schema{Type: "object", AdditionalProperties: b.typed(f, t.Elem())}
+		return &keywords{Type: "object", AdditionalProperties: b.typed(f, t.Elem())}
 	case t.Kind() == reflect.Struct:
 		return b.reference(f, t)
 	case t.Kind() == reflect.Bool:
-		return &Schema{Type: "boolean"}
+		return &keywords{Type: "boolean"}
 	case t.Kind() == reflect.String:
 		return text(t)
 	}
-	return &Schema{Type: "integer"}
+	return &keywords{Type: "integer"}
 }
 
 // text lists the allowed values.
-func text(t reflect.Type) *Schema {
-	s := &Schema{Type: "string"}
+func text(t reflect.Type) *keywords {
+	s := &keywords{Type: "string"}
 	for _, value := range valuesOf(t) {
 		s.Enum = append(s.Enum, value.Value)
 	}
@@ -125,15 +125,15 @@ func text(t reflect.Type) *Schema {
 }
 
 // reference defines a struct when it is first met. Fields have one default wherever their struct is used.
-func (b *builder) reference(f Field, t reflect.Type) *Schema {
+func (b *builder) reference(f Field, t reflect.Type) *keywords {
 	name := definition(t)
 	if b.defs[name] == nil {
-		b.defs[name] = &Schema{} // so that a type that holds itself ends
+		b.defs[name] = &keywords{} // so that a type that holds itself ends
 		f.typ = t
 		*b.defs[name] = *b.object(f)
 		b.defs[name].Description = typeComment(t)
 	}
-	return &Schema{Ref: "#/$defs/" + name}
+	return &keywords{Ref: "#/$defs/" + name}
 }
 
 // definition names a struct: Cluster, or core.v1.EnvVar.

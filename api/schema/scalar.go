@@ -13,7 +13,7 @@ import (
 // scalar is a type whose JSON is not that of its Go fields.
 type scalar struct {
 	name   string // for people
-	schema func() *Schema
+	schema func() *keywords
 }
 
 // Patterns of texts that Go decodes by itself.
@@ -24,18 +24,18 @@ const (
 )
 
 var scalars = map[reflect.Type]scalar{
-	reflect.TypeFor[metav1.Duration](): {"duration", func() *Schema { return &Schema{Type: "string", Pattern: durationPattern} }},
-	reflect.TypeFor[resource.Quantity](): {"quantity", func() *Schema {
-		return &Schema{AnyOf: []*Schema{{Type: "string", Pattern: quantityPattern}, {Type: "number"}}}
+	reflect.TypeFor[metav1.Duration](): {"duration", func() *keywords { return &keywords{Type: "string", Pattern: durationPattern} }},
+	reflect.TypeFor[resource.Quantity](): {"quantity", func() *keywords {
+		return &keywords{AnyOf: []*keywords{{Type: "string", Pattern: quantityPattern}, {Type: "number"}}}
 	}},
-	reflect.TypeFor[intstr.IntOrString]():   {"integer or string", func() *Schema { return &Schema{AnyOf: []*Schema{{Type: "integer"}, {Type: "string"}}} }},
-	reflect.TypeFor[metav1.Time]():          {"time", func() *Schema { return &Schema{Type: "string", Format: "date-time"} }},
+	reflect.TypeFor[intstr.IntOrString]():   {"integer or string", func() *keywords { return &keywords{AnyOf: []*keywords{{Type: "integer"}, {Type: "string"}}} }},
+	reflect.TypeFor[metav1.Time]():          {"time", func() *keywords { return &keywords{Type: "string", Format: "date-time"} }},
 	reflect.TypeFor[metav1.FieldsV1]():      {"object", openObject},
 	reflect.TypeFor[v1alpha1.PodTemplate](): {"object", openObject},
-	reflect.TypeFor[v1alpha1.PortRange]():   {"port range", func() *Schema { return &Schema{Type: "string", Pattern: rangePattern} }},
+	reflect.TypeFor[v1alpha1.PortRange]():   {"port range", func() *keywords { return &keywords{Type: "string", Pattern: rangePattern} }},
 }
 
-func openObject() *Schema { return &Schema{Type: "object", AdditionalProperties: true} }
+func openObject() *keywords { return &keywords{Type: "object", AdditionalProperties: true} }
 
 func isScalar(t reflect.Type) bool {
 	_, is := scalars[t]
