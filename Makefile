@@ -79,6 +79,12 @@ test: deps build images ## Run every test: units, a real API server, the local c
 bench-registry: deps build images ## Measure the endpoint registry on a local cluster: many writers, waiters, an idle sidecar
 	go run ./bench/registry --bin=$(BIN) --out=bench/registry.json
 
+.PHONY: bench-render
+bench-render: ## Measure what it costs to render a run of 10,000 pods
+	@mkdir -p $(BIN)
+	$(GOBUILD) -o $(BIN)/bench-render ./bench/render
+	$(BIN)/bench-render --out=bench/render.json
+
 .PHONY: bench-peerwatch
 bench-peerwatch: deps build ## Measure how soon a run is taken down, and whether by mistake, beside a polling watcher
 	go run ./bench/peerwatch --bin=$(BIN) --out=bench/peerwatch.json
