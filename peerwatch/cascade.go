@@ -26,6 +26,8 @@ const (
 	StepDelete     StepKind = "delete"
 	StepSuspend    StepKind = "suspend"
 	StepResume     StepKind = "resume"
+	StepRestart    StepKind = "restart"
+	StepReset      StepKind = "reset"
 )
 
 // Step is one step of a cascade. Err is nil once it is confirmed.
@@ -88,8 +90,10 @@ const tellTimeout = 2 * time.Second
 // tell says why, in all places side by side.
 func (w *Watcher) tell(ctx context.Context, action Action, obs Observation) []Step {
 	var tasks []task
-	if action.Kind != Succeed {
+	if action.Kind != Succeed && action.Kind != RestartRun {
 		tasks = append(tasks, w.reporting(action.Reason))
+	}
+	if action.Kind != Succeed {
 		tasks = append(tasks, task{kind: StepPostMortem, name: "save the post-mortem", optional: true, timeout: tellTimeout, do: func(ctx context.Context) error {
 			return w.postMortem(ctx, action, obs)
 		}})

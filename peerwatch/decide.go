@@ -11,10 +11,12 @@ import (
 // OnFailure is what to do when a cluster of the run fails.
 type OnFailure string
 
-// The reactions to a failure of a cluster. The driver's end ends the run under each of the first three.
+// The reactions to a failure of a cluster. The driver's end ends the run under each but FailureDryRun.
 const (
 	// FailureCascade takes the whole run down. The default.
 	FailureCascade OnFailure = "cascade"
+	// FailureRestart starts all clusters again, as often as MaxRestarts says, and then takes the run down.
+	FailureRestart OnFailure = "restart"
 	// FailureSignal reports the error to the registry, where the driver and everybody who waits sees it, and deletes nothing.
 	FailureSignal OnFailure = "signal"
 	// FailureIgnore does nothing.
@@ -51,6 +53,11 @@ type Policy struct {
 	StuckGrace time.Duration
 	// UnschedulableGrace is how long a pod may find no node before that is a failure. 0, the default, is StartupGrace.
 	UnschedulableGrace time.Duration
+	// MaxRestarts is how often FailureRestart starts the run again. Default 3.
+	MaxRestarts int
+	// RestartBackoff is how long the first attempt after a restart must have lasted before the next restart; it doubles
+	// each time, up to RestartBackoffMax. Default 10 seconds and 5 minutes.
+	RestartBackoff, RestartBackoffMax time.Duration
 	// Sidecars are the containers whose restarts say nothing about Ray. Default peerwatch, registry and KubeRay's
 	// autoscaler.
 	Sidecars []string
@@ -61,6 +68,7 @@ func DefaultPolicy() Policy {
 	return Policy{
 		OnFailure: FailureCascade, OnSuspend: SuspendWait,
 		StartupGrace: 20 * time.Minute, UnreadyGrace: 2 * time.Minute, StuckGrace: 5 * time.Minute,
+		MaxRestarts: 3, RestartBackoff: 10 * time.Second, RestartBackoffMax: 5 * time.Minute,
 		Sidecars: []string{"peerwatch", "registry", "autoscaler"},
 	}
 }
@@ -92,6 +100,8 @@ const (
 	Suspend
 	// Resume what was suspended only to follow something else.
 	Resume
+	// RestartRun starts all clusters again, or finishes that.
+	RestartRun
 	// Succeed: the driver finished well. Take everything down and report no failure.
 	Succeed
 	// Fail: the run has failed. Report and take everything down.
@@ -99,7 +109,7 @@ const (
 )
 
 func (k Kind) String() string {
-	return [...]string{"wait", "blind", "signal", "suspend", "resume", "succeed", "fail"}[k]
+	return [...]string{"wait", "blind", "signal", "suspend", "resume", "restart", "succeed", "fail"}[k]
 }
 
 // Action is a decision.
@@ -109,6 +119,8 @@ type Action struct {
 	Reason string
 	// At is when the decision may change although nothing else does; zero if it will not.
 	At time.Time
+
+	begins int // the number of the restart that RestartRun begins; 0: it finishes one
 }
 
 func failed(format string, args ...any) *Action {
@@ -131,6 +143,10 @@ func Decide(p Policy, obs Observation, now time.Time) Action {
 		return *cause
 	case end != nil:
 		return *end
+	case p.OnFailure == FailureRestart:
+		if again := restart(p, obs, cause, now); again != nil {
+			return *again
+		}
 	case cause != nil && p.OnFailure == FailureSignal && obs.Registry.Error == "":
 		return Action{Kind: Signal, Reason: cause.Reason}
 	}

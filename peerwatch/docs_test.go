@@ -18,9 +18,10 @@ const page = "../docs/peerwatch.md"
 func TestThePageShowsTheDecisions(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
-	want := replace(t, string(text), "decisions", decisionTable())
+	want := replace(t, string(text), "decisions", decisionTableOf(decisions))
 	want = replace(t, want, "decisions by kind", kindTable())
 	want = replace(t, want, "policies", policyTable())
+	want = replace(t, want, "restarts", decisionTableOf(restarts))
 	want = replace(t, want, "followings", followTable())
 	want = replace(t, want, "last words", lastWordsTable())
 	if *updatePage {
@@ -41,12 +42,12 @@ func replace(t *testing.T, text, name, table string) string {
 	return before + begin + table + end + after
 }
 
-func decisionTable() string {
+func decisionTableOf(rows []decision) string {
 	var b strings.Builder
 	b.WriteString("| what is seen | decision | reason, or when it looks again |\n|---|---|---|\n")
-	for _, d := range decisions {
+	for _, d := range rows {
 		why := d.reason
-		if d.again > 0 {
+		if d.again > 0 && why == "" {
 			why = fmt.Sprintf("looks again %s after its start", d.again)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", d.name, d.want, why)
@@ -93,7 +94,7 @@ func lastWordsTable() string {
 func TestThePageNamesWhatOthersRelyOn(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
-	for _, name := range []string{EventCascade, EventSucceeded, EventSignalled, PostMortemAnnotation, SuspendedWithAnnotation} {
+	for _, name := range []string{EventCascade, EventSucceeded, EventSignalled, PostMortemAnnotation, SuspendedWithAnnotation, EventRestart, RestartAnnotation} {
 		require.Contains(t, string(text), "`"+name+"`")
 	}
 	for kind, traits := range kindTraits {

@@ -22,6 +22,8 @@ const (
 	EventSucceeded = "TandemSucceeded"
 	// EventSignalled: a cluster has failed, which was reported and no more, as the policy is signal. A warning.
 	EventSignalled = "TandemSignalled"
+	// EventRestart: a cluster has failed, and all are started again. A warning; one for each restart.
+	EventRestart = "TandemRestart"
 )
 
 // reportingController is who emits the Events.
@@ -89,9 +91,15 @@ func (w *Watcher) event(action Action, about objectReference) event {
 		kind, reason, does = "Normal", EventSucceeded, "TakeDown"
 	case Signal:
 		reason, does = EventSignalled, "Signal"
+	case RestartRun:
+		reason, does = EventRestart, "Restart"
+		action.Reason = fmt.Sprintf("restart %d of %d: %s", action.begins, w.cfg.Policy.MaxRestarts, action.Reason)
 	}
 	hash := fnv.New64a()
 	hash.Write([]byte(about.UID + "/" + reason))
+	if action.begins > 0 {
+		fmt.Fprintf(hash, "/%d", action.begins)
+	}
 	return event{
 		APIVersion: "events.k8s.io/v1", Kind: "Event",
 		Metadata: eventMeta{

@@ -14,7 +14,7 @@ const notLookedYet = "not looked yet"
 
 // begin is what is known before anything was seen.
 func begin(self Ref, peers []Ref, driver Ref, now time.Time) Observation {
-	obs := Observation{Registry: Registry{Blind: notLookedYet}}
+	obs := Observation{Registry: Registry{Blind: notLookedYet, Since: now}}
 	for _, ref := range append([]Ref{self}, peers...) {
 		peer := Peer{Ref: ref, Self: ref == self, Since: now}
 		if ref.Kind != Pods {
@@ -90,7 +90,12 @@ func (c Peer) suspend() Peer {
 // unready: it starts anew.
 func (c Peer) unready() Peer {
 	c.WasReady, c.UnreadySince, c.UnreadySpell, c.UnreadyReason = false, time.Time{}, "", ""
-	c.FailureSince, c.Failure, c.Groups = time.Time{}, "", nil
+	c.FailureSince, c.Failure = time.Time{}, ""
+	groups := slices.Clone(c.Groups)
+	for i := range groups {
+		groups[i].Complete, groups[i].ShortSince = false, time.Time{}
+	}
+	c.Groups = groups
 	return c
 }
 
@@ -99,6 +104,9 @@ func (c Peer) unready() Peer {
 func (c Peer) foldReadiness(r reading, now time.Time) Peer {
 	if r.head == nil {
 		return c
+	}
+	if c.Restarted && !c.WasReady && !c.headIsReady() {
+		return c // the object may still tell of the head of before
 	}
 	c.WasReady = c.WasReady || r.wasReady
 	if r.head.Status == "True" {
@@ -110,6 +118,10 @@ func (c Peer) foldReadiness(r reading, now time.Time) Peer {
 	}
 	c.UnreadyReason = r.head.text()
 	return c
+}
+
+func (c Peer) headIsReady() bool {
+	return slices.ContainsFunc(c.heads(), func(pod Pod) bool { return pod.Ready })
 }
 
 func (c Peer) foldFailure(r reading, now time.Time) Peer {
@@ -258,6 +270,16 @@ func (d Driver) fold(items []object, err error) Driver {
 	return d
 }
 
+// foldRegistry: a restart that was not known changes what is known of everything else.
+func (o Observation) foldRegistry(items []configMap, err error, now time.Time) Observation {
+	before := o.Registry.Restart.Count
+	o.Registry = o.Registry.fold(items, err)
+	if o.Registry.Restart.Count != before {
+		return o.foldRestart(now)
+	}
+	return o
+}
+
 func (r Registry) fold(items []configMap, err error) Registry {
 	if err != nil {
 		r.Blind = err.Error()
@@ -265,8 +287,10 @@ func (r Registry) fold(items []configMap, err error) Registry {
 	}
 	r.Blind, r.Present = "", len(items) > 0
 	if r.Present {
-		r.Error = items[0].Data[registry.ErrorKey]
-		r.Removing = items[0].Metadata.Annotations[annotationRemoving] != ""
+		cm := items[0]
+		r.Incarnation, r.Restart = cm.Metadata.Annotations[registry.IncarnationAnnotation], cm.restart()
+		r.Error, r.StaleError = cm.failure(r.Restart.formers())
+		r.Removing = cm.Metadata.Annotations[annotationRemoving] != ""
 	}
 	return r
 }

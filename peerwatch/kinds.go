@@ -81,6 +81,8 @@ type traits struct {
 	drives bool
 	// suspends: it has spec.suspend.
 	suspends bool
+	// restarts: somebody makes its pods anew when they are deleted, and nothing else changes.
+	restarts bool
 	read     func(object) reading
 	// selector of its pods, which may depend on the object; the zero object before that is seen.
 	selector func(name string, o object) string
@@ -90,7 +92,7 @@ var peerKinds = []PeerKind{RayCluster, RayJob, JobSet, Job, StatefulSet, Deploym
 
 var kindTraits = map[PeerKind]traits{
 	RayCluster: {
-		title: "RayCluster", apiVersion: "ray.io/v1", resource: kubeclient.RayClusters, ray: true, suspends: true, read: readRayCluster,
+		title: "RayCluster", apiVersion: "ray.io/v1", resource: kubeclient.RayClusters, ray: true, suspends: true, restarts: true, read: readRayCluster,
 		selector: named(labelCluster),
 	},
 	RayJob: {
@@ -108,11 +110,11 @@ var kindTraits = map[PeerKind]traits{
 	},
 	StatefulSet: {
 		title: "StatefulSet", apiVersion: "apps/v1", resource: kubeclient.Resource{Group: "apps", Version: "v1", Plural: "statefulsets"},
-		healed: true, read: readReplicas, selector: ofObject,
+		healed: true, restarts: true, read: readReplicas, selector: ofObject,
 	},
 	Deployment: {
 		title: "Deployment", apiVersion: "apps/v1", resource: kubeclient.Resource{Group: "apps", Version: "v1", Plural: "deployments"},
-		healed: true, read: readReplicas, selector: ofObject,
+		healed: true, restarts: true, read: readReplicas, selector: ofObject,
 	},
 	Pods: {
 		title: "pod set", apiVersion: "v1", resource: kubeclient.Pods,

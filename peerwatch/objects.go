@@ -1,9 +1,12 @@
 package peerwatch
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tandem-rl/tandem/registry"
 )
 
 // The parts of the watched objects that a decision needs, as JSON.
@@ -138,6 +141,31 @@ func (s labelSelector) String() string {
 type configMap struct {
 	Metadata objectMeta        `json:"metadata"`
 	Data     map[string]string `json:"data"`
+}
+
+// annotationErrorBy says which pod reported the error: "pod/uid", and what follows from @ or # on.
+const annotationErrorBy = registry.PublisherAnnotation + registry.ErrorKey
+
+// failure is the error, or the stale one that a pod of before a restart has reported.
+func (c configMap) failure(before former) (reason, stale string) {
+	reason = c.Data[registry.ErrorKey]
+	_, by, _ := strings.Cut(c.Metadata.Annotations[annotationErrorBy], "/")
+	if by, _, _ = strings.Cut(by, "#"); by != "" {
+		by, _, _ = strings.Cut(by, "@")
+	}
+	if reason != "" && by != "" && before.has(by) {
+		return "", reason
+	}
+	return reason, ""
+}
+
+// restart is the last one that was begun. A record that somebody broke counts as none.
+func (c configMap) restart() Restart {
+	var r Restart
+	if json.Unmarshal([]byte(c.Metadata.Annotations[RestartAnnotation]), &r) != nil {
+		return Restart{}
+	}
+	return r
 }
 
 // annotationRemoving is what `tandem down` puts on the run's ConfigMap before it removes anything; see package v1alpha1.

@@ -62,6 +62,9 @@ type Peer struct {
 	FirstHead string
 	// FormerHead is the head pod of before a suspension. It is no part of the cluster any more, however long it is seen.
 	FormerHead string
+	// Former are the pods of before the last restart of the run, Restarted tells that there was one.
+	Former    former
+	Restarted bool
 	// Groups are the worker groups, or the replicas, or the whole of a set of pods.
 	Groups []Group
 }
@@ -79,12 +82,12 @@ func (c Peer) heads() []Pod   { return c.own(c.Heads) }
 func (c Peer) workers() []Pod { return c.own(c.Workers) }
 
 // own are the pods of the peer itself. An earlier cluster of the same name may still have pods that end, and so may this
-// one of before a suspension.
+// one of before a suspension or a restart.
 func (c Peer) own(pods []Pod) []Pod {
 	var own []Pod
 	for _, pod := range pods {
 		former := c.FormerHead != "" && pod.UID == c.FormerHead
-		if c.owns(pod) && !former {
+		if c.owns(pod) && !former && !c.Former.has(pod.UID) {
 			own = append(own, pod)
 		}
 	}
@@ -196,6 +199,12 @@ type Registry struct {
 	// Present: the ConfigMap is there.
 	Present bool
 	Error   string
+	// Incarnation is the current one. Restart is the last one begun, Since when the watcher first saw that, or began.
+	Incarnation string
+	Restart     Restart
+	Since       time.Time
+	// StaleError was reported by a pod of before that restart.
+	StaleError string
 	// Removing: somebody removes the run. The ConfigMap goes last, and what it said stays known.
 	Removing bool
 }

@@ -74,7 +74,7 @@ func (w *Watcher) sources() []source {
 	}
 	return append(list, explaining{watched[configMap]{
 		kubeclient.Query{Resource: kubeclient.ConfigMaps, Name: w.store.Name()},
-		func(obs *Observation, items []configMap, err error) { obs.Registry = obs.Registry.fold(items, err) },
+		func(obs *Observation, items []configMap, err error) { *obs = obs.foldRegistry(items, err, w.now()) },
 	}})
 }
 

@@ -119,7 +119,7 @@ func (w *Watcher) postMortem(ctx context.Context, action Action, obs Observation
 		}
 	}
 	record := PostMortem{Time: time.Now().UTC(), Reason: action.Reason, Containers: list}
-	problems = append(problems, persist(ctx, func() (done bool, err error) { return w.savePostMortem(ctx, record) }))
+	problems = append(problems, persist(ctx, func() (done bool, err error) { return w.savePostMortem(ctx, record, action.begins) }))
 	return errors.Join(problems...)
 }
 
@@ -139,8 +139,26 @@ func (w *Watcher) readLogs(ctx context.Context, list []Remains, logs []kubeclien
 	return errs
 }
 
-// savePostMortem writes the annotation unless there is one of this incarnation.
-func (w *Watcher) savePostMortem(ctx context.Context, record PostMortem) (done bool, err error) {
+// keptAttempts is how many post-mortems of attempts before a restart are kept.
+const keptAttempts = 3
+
+// attemptAnnotation holds the post-mortem of the attempt that a restart ended.
+func attemptAnnotation(restart int) string {
+	return fmt.Sprintf("%s.%d", PostMortemAnnotation, restart)
+}
+
+// postMortemNotes are the annotations of a post-mortem: of the run's end, or of the attempt that a restart ended, with
+// which an old one goes.
+func postMortemNotes(text string, restart int) map[string]any {
+	if restart == 0 {
+		return map[string]any{PostMortemAnnotation: text}
+	}
+	return map[string]any{attemptAnnotation(restart): text, attemptAnnotation(restart - keptAttempts): nil}
+}
+
+// savePostMortem writes the annotation unless there is one of this incarnation. restart is the number of the one that
+// ended the attempt; 0 if the run is at its end.
+func (w *Watcher) savePostMortem(ctx context.Context, record PostMortem, restart int) (done bool, err error) {
 	name := w.store.Name()
 	var cm configMap
 	if err := w.client.Get(ctx, kubeclient.ConfigMaps, name, &cm); err != nil {
@@ -148,12 +166,12 @@ func (w *Watcher) savePostMortem(ctx context.Context, record PostMortem) (done b
 	}
 	record.Incarnation = cm.Metadata.Annotations[registry.IncarnationAnnotation]
 	var earlier PostMortem
-	if text := cm.Metadata.Annotations[PostMortemAnnotation]; json.Unmarshal([]byte(text), &earlier) == nil && earlier.Incarnation == record.Incarnation {
+	if text := cm.Metadata.Annotations[PostMortemAnnotation]; restart == 0 && json.Unmarshal([]byte(text), &earlier) == nil && earlier.Incarnation == record.Incarnation {
 		return true, nil
 	}
 	patch := map[string]any{"metadata": map[string]any{
 		"resourceVersion": cm.Metadata.ResourceVersion, // another watcher may have been faster
-		"annotations":     map[string]string{PostMortemAnnotation: record.text()},
+		"annotations":     postMortemNotes(record.text(), restart),
 	}}
 	err = w.client.MergePatch(ctx, kubeclient.ConfigMaps, name, patch, nil)
 	return err == nil || !(kubeclient.Retryable(err) || apierrors.IsConflict(err)), w.explainConfigMap("patch", err)

@@ -52,6 +52,9 @@ func TestAgainstAPIServer(t *testing.T) {
 		"a JobSet drives": testJobSetDriver,
 		"P5 all follow a suspension, and are resumed together":              testFollow,
 		"a forbidden suspension names the rule":                             testFollowForbidden,
+		"two watchers start a run again once, and take it down at the end":  testRestart,
+		"a restart that somebody left is finished":                          testRestartFinished,
+		"a forbidden restart names the rule":                                testRestartForbidden,
 		"P11 a server with an unknown certificate is not believed":          testUnknownServer,
 		"every cluster gets one Event about a failure, however many watch":  testEvents,
 		"every cluster gets an Event about a success":                       testEventsOfSuccess,
@@ -479,7 +482,7 @@ func testPostMortemStays(t *testing.T, s *server) {
 	watcher, err := New(Config{Run: r.name, Namespace: "default", Self: r.cluster("rl"), Policy: DefaultPolicy()}, s.cfg)
 	require.NoError(t, err)
 	save := func(reason string) {
-		done, err := watcher.savePostMortem(t.Context(), PostMortem{Reason: reason})
+		done, err := watcher.savePostMortem(t.Context(), PostMortem{Reason: reason}, 0)
 		require.True(t, done)
 		require.NoError(t, err)
 	}
@@ -590,6 +593,13 @@ func (h heard) Decided(action Action, _ int) {
 	select {
 	case h <- action.Reason:
 	default:
+	}
+}
+
+// forget what was said until now.
+func (h heard) forget() {
+	for len(h) > 0 {
+		<-h
 	}
 }
 

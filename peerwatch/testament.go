@@ -26,7 +26,7 @@ func (t Testament) String() string { return [...]string{"look again", "nothing",
 // the sentence. It is a pure function. The peers see the pod go as well, unless they are blind just then.
 func bequeath(p Policy, obs Observation, podName string) (Testament, string) {
 	switch {
-	case !slices.Contains([]OnFailure{FailureCascade, FailureSignal}, p.OnFailure):
+	case !slices.Contains([]OnFailure{FailureCascade, FailureRestart, FailureSignal}, p.OnFailure):
 		return Silent, ""
 	case obs.Registry.Blind != "" || obs.Driver.Blind != "":
 		return Unclear, ""
@@ -49,6 +49,9 @@ func (c Peer) bequeath(p Policy, podName string) (Testament, string) {
 		return Unclear, ""
 	case !c.usable() || c.UID != c.FirstUID || c.Suspended:
 		return Silent, ""
+	}
+	if slices.ContainsFunc(c.Heads, func(pod Pod) bool { return pod.Name == podName && c.Former.has(pod.UID) }) {
+		return Silent, "" // the run is being started again
 	}
 	what, pods := "head pod", c.heads()
 	if c.Kind == Pods {

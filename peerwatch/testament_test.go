@@ -35,6 +35,9 @@ var lastWords = []struct {
 	{"its cluster is gone, which the peers see", func(o *Observation) { absent(rl(o)) }, Silent, ""},
 	{"its cluster was replaced, which the peers see", func(o *Observation) { rl(o).Heads[0].Deleting, rl(o).UID = true, "rl-2" }, Silent, ""},
 	{"its cluster is suspended", func(o *Observation) { rl(o).Heads[0].Deleting, rl(o).Suspended = true, true }, Silent, ""},
+	{"the run is being started again", func(o *Observation) {
+		rl(o).Heads[0].Deleting, rl(o).Former = true, former{"rl-head-1": true}
+	}, Silent, ""},
 	{"it cannot see the registry", func(o *Observation) { rl(o).Heads[0].Deleting, o.Registry.Blind = true, "503" }, Unclear, ""},
 	{"it cannot see the driver", func(o *Observation) { rl(o).Heads[0].Deleting, o.Driver.Blind = true, "503" }, Unclear, ""},
 	{"it cannot see its cluster", func(o *Observation) { rl(o).Heads[0].Deleting, rl(o).Blind = true, "503" }, Unclear, ""},
@@ -51,7 +54,7 @@ func TestLastWords(t *testing.T) {
 			require.Equal(t, tc.reason, reason)
 		})
 	}
-	for policy, want := range map[OnFailure]Testament{FailureSignal: Tell, FailureIgnore: Silent, FailureDryRun: Silent} {
+	for policy, want := range map[OnFailure]Testament{FailureSignal: Tell, FailureRestart: Tell, FailureIgnore: Silent, FailureDryRun: Silent} {
 		obs := healthy()
 		rl(&obs).Heads[0].Deleting = true
 		testament, _ := bequeath(Policy{OnFailure: policy}, obs, "")

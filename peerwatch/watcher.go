@@ -26,7 +26,9 @@ type Config struct {
 	// none.
 	Driver Ref
 	// Pod names the watcher's pod; it is recorded with a reported error. May be empty.
-	Pod    registry.Publisher
+	Pod registry.Publisher
+	// Shards is the number of the registry's shards, which a restart empties too.
+	Shards int
 	Policy Policy
 	// StepTimeout bounds each step of a cascade; default 25 seconds, which a pod has after SIGTERM.
 	StepTimeout time.Duration
@@ -50,11 +52,14 @@ func (c Config) validate() error {
 			problems = append(problems, fmt.Errorf("driver %s: want one of %s", d, kinds))
 		}
 	}
-	if p := c.Policy.OnFailure; !slices.Contains([]OnFailure{FailureCascade, FailureSignal, FailureIgnore, FailureDryRun}, p) {
-		problems = append(problems, fmt.Errorf("policy %q: want cascade, signal, ignore or dry-run", p))
+	if p := c.Policy.OnFailure; !slices.Contains([]OnFailure{FailureCascade, FailureRestart, FailureSignal, FailureIgnore, FailureDryRun}, p) {
+		problems = append(problems, fmt.Errorf("policy %q: want cascade, restart, signal, ignore or dry-run", p))
 	}
 	if s := c.Policy.OnSuspend; !slices.Contains([]OnSuspend{SuspendWait, SuspendFollow, SuspendFail}, s) {
 		problems = append(problems, fmt.Errorf("policy of suspended clusters %q: want wait, follow or fail", s))
+	}
+	if c.Policy.OnFailure == FailureRestart {
+		problems = append(problems, c.validateRestart())
 	}
 	checkGrace := func(what string, grace time.Duration) {
 		if grace <= 0 {
@@ -66,6 +71,25 @@ func (c Config) validate() error {
 	checkGrace("stuck grace", c.Policy.StuckGrace)
 	if c.Policy.UnschedulableGrace < 0 {
 		problems = append(problems, fmt.Errorf("unschedulable grace %s: may not be negative", c.Policy.UnschedulableGrace))
+	}
+	return errors.Join(problems...)
+}
+
+// validateRestart: what is to be started again must have somebody who makes its pods anew.
+func (c Config) validateRestart() error {
+	var problems []error
+	for _, ref := range append([]Ref{c.Self}, c.Peers...) {
+		if !ref.traits().restarts {
+			kinds := joinKinds(kindsThat(func(t traits) bool { return t.restarts }))
+			problems = append(problems, fmt.Errorf("policy restart: %s cannot be started again by deleting its pods: want one of %s", ref, kinds))
+		}
+	}
+	p := c.Policy
+	if p.MaxRestarts < 0 {
+		problems = append(problems, fmt.Errorf("max restarts %d: may not be negative", p.MaxRestarts))
+	}
+	if p.RestartBackoff <= 0 || p.RestartBackoffMax < p.RestartBackoff {
+		problems = append(problems, fmt.Errorf("restart back-off %s..%s: want two times, longer than zero, the shorter first", p.RestartBackoff, p.RestartBackoffMax))
 	}
 	return errors.Join(problems...)
 }
@@ -95,7 +119,7 @@ func New(cfg Config, restConfig *rest.Config) (*Watcher, error) {
 		cfg.Observer = nobody{}
 	}
 	store, storeErr := registry.New(registry.Config{
-		Run: cfg.Run, Namespace: cfg.Namespace, Prefix: cfg.Prefix, Publisher: cfg.Pod,
+		Run: cfg.Run, Namespace: cfg.Namespace, Prefix: cfg.Prefix, Publisher: cfg.Pod, Shards: cfg.Shards,
 	}, restConfig)
 	client, clientErr := kubeclient.New(restConfig, cfg.Namespace)
 	if err := errors.Join(cfg.validate(), storeErr, clientErr); err != nil {
@@ -129,6 +153,8 @@ func (w *Watcher) Run(ctx context.Context) (Outcome, error) {
 		case action.Kind == Suspend, action.Kind == Resume:
 			w.align(ctx, obs)
 			action.At = w.now().Add(confirmAgain)
+		case action.Kind == RestartRun:
+			action, obs = w.restartRun(ctx, action, obs)
 		case action.Kind >= Succeed:
 			stop()
 			return w.finish(ctx, action, obs)

@@ -46,7 +46,13 @@ func parse(args []string, env func(string) string, stderr io.Writer) (options, e
 	flags.Func("self", "KIND/NAME: the cluster that this pod is the head of; a NAME alone is a RayCluster's (default $SELF_CLUSTER_NAME)", ref(func(r peerwatch.Ref) { cfg.Self = r }))
 	flags.Func("peer", "KIND/NAME: another cluster of the run (repeatable; default $PEER_CLUSTER_NAME)", ref(func(r peerwatch.Ref) { cfg.Peers = append(cfg.Peers, r) }))
 	flags.Func("driver", "KIND/NAME: what ends the run, a job, jobset or rayjob", ref(func(r peerwatch.Ref) { cfg.Driver = r }))
-	flags.StringVar((*string)(&cfg.Policy.OnFailure), "policy", string(cfg.Policy.OnFailure), "what to do when a cluster fails: cascade, signal (report it only), ignore, or dry-run (say what would be done)")
+	flags.StringVar((*string)(&cfg.Policy.OnFailure), "policy", string(cfg.Policy.OnFailure), "what to do when a cluster fails: cascade, restart (start all clusters again), signal (report it only), ignore, or dry-run (say what would be done)")
+	flags.IntVar(&cfg.Policy.MaxRestarts, "max-restarts", cfg.Policy.MaxRestarts, "how often --policy restart starts the clusters again before the run is taken down")
+	flags.Func("restart-backoff", "FIRST..MAX: how long the attempt after a restart must have lasted before the next one; doubles (default 10s..5m)", func(arg string) (err error) {
+		cfg.Policy.RestartBackoff, cfg.Policy.RestartBackoffMax, err = backoff(arg)
+		return err
+	})
+	flags.IntVar(&cfg.Shards, "shards", 0, "number of the registry's shards, which a restart empties too")
 	flags.StringVar((*string)(&cfg.Policy.OnSuspend), "suspended", string(cfg.Policy.OnSuspend), "what a suspended cluster means: wait, follow (suspend the others too, and resume together), or fail")
 	flags.DurationVar(&cfg.Policy.StartupGrace, "startup-grace", cfg.Policy.StartupGrace, "how long a cluster may be absent")
 	flags.DurationVar(&cfg.Policy.UnreadyGrace, "unready-grace", grace, "how long a head that was ready may be unready")
@@ -88,6 +94,17 @@ func ref(set func(peerwatch.Ref)) func(string) error {
 		}
 		return err
 	}
+}
+
+// backoff parses FIRST..MAX.
+func backoff(arg string) (first, longest time.Duration, err error) {
+	from, to, found := strings.Cut(arg, "..")
+	if !found {
+		return 0, 0, errors.New("want FIRST..MAX, such as 10s..5m")
+	}
+	first, firstErr := time.ParseDuration(from)
+	longest, longestErr := time.ParseDuration(to)
+	return first, longest, errors.Join(firstErr, longestErr)
 }
 
 // raycluster is what the inline watcher's variables name.

@@ -27,15 +27,17 @@ func TestFlags(t *testing.T) {
 		"--run", "a", "--namespace", "train", "--self", "raycluster/a-rl", "--peer", "raycluster/a-gym", "--peer", "a-gen", "--peer", "pods/app=x,role=y",
 		"--driver", "rayjob/a-driver", "--startup-grace", "10m", "--unready-grace", "1m",
 		"--policy", "signal", "--suspended", "fail", "--listen", "",
+		"--max-restarts", "5", "--restart-backoff", "1s..1m", "--shards", "4",
 	}, environment(map[string]string{"POD_NAME": "a-rl-head", "POD_UID": "uid"}), &bytes.Buffer{})
 	require.NoError(t, err)
 	policy := peerwatch.DefaultPolicy()
 	policy.StartupGrace, policy.UnreadyGrace = 10*time.Minute, time.Minute
 	policy.OnFailure, policy.OnSuspend = peerwatch.FailureSignal, peerwatch.SuspendFail
+	policy.MaxRestarts, policy.RestartBackoff, policy.RestartBackoffMax = 5, time.Second, time.Minute
 	require.Equal(t, options{Config: peerwatch.Config{
 		Run: "a", Namespace: "train", Prefix: registry.DefaultPrefix, Self: raycluster("a-rl"), Peers: []peerwatch.Ref{raycluster("a-gym"), raycluster("a-gen"), {Kind: peerwatch.Pods, Name: "app=x,role=y"}},
 		Driver: peerwatch.Ref{Kind: peerwatch.RayJob, Name: "a-driver"},
-		Pod: registry.Publisher{Pod: "a-rl-head", UID: "uid"}, Policy: policy,
+		Pod:    registry.Publisher{Pod: "a-rl-head", UID: "uid"}, Policy: policy, Shards: 4,
 	}}, cfg)
 }
 
@@ -63,6 +65,7 @@ func TestUsage(t *testing.T) {
 	}{
 		{"a kind without a name", []string{"--self", "rayjob/"}, nil, "want KIND/NAME"},
 		{"a kind that is not watched", []string{"--peer", "service/gym"}, nil, "KIND is one of raycluster, rayjob, jobset, job, statefulset, deployment, pods"},
+		{"a back-off that is no range", []string{"--restart-backoff", "10s"}, nil, "want FIRST..MAX"},
 		{"an argument", []string{"gym"}, nil, `unexpected argument "gym"`},
 		{"an address that other pods reach", []string{"--listen", "0.0.0.0:9441"}, nil, "only a loopback address"},
 		{"a bad interval", nil, map[string]string{"POLL_INTERVAL": "10s"}, "POLL_INTERVAL"},

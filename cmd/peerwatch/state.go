@@ -19,7 +19,7 @@ import (
 const shutdownTimeout = time.Second
 
 var families = []sidecar.Family{
-	{Name: "tandem_peerwatch_state", Kind: "gauge", Help: "1 for what the watcher decided last, by state: wait, blind, signal, suspend, resume, succeed or fail."},
+	{Name: "tandem_peerwatch_state", Kind: "gauge", Help: "1 for what the watcher decided last, by state: wait, blind, signal, suspend, resume, restart, succeed or fail."},
 	{Name: "tandem_peerwatch_decisions_total", Kind: "counter", Help: "Changes of mind, by the state that was decided."},
 	{Name: "tandem_peerwatch_blind_spots", Kind: "gauge", Help: "Things that cannot be seen now."},
 	{Name: "tandem_peerwatch_steps_total", Kind: "counter", Help: "Steps that were done, by step and result."},
