@@ -45,6 +45,9 @@ func (f Field) Open() bool {
 	return is && s.name == "object"
 }
 
+// Own tells that the fields below are the Run file's own and not Kubernetes'.
+func (f Field) Own() bool { return isOurs(item(f.typ)) }
+
 // Type is the type's name for people.
 func (f Field) Type() string { return typeName(f.typ) }
 
