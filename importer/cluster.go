@@ -66,10 +66,6 @@ func (m *maker) readStart(d *draft, p *part, container node, start *rayStart) {
 	if start.command != "" {
 		p.group.Command = m.command(at, start.command)
 	}
-	for _, flag := range start.dynamic {
-		at.dropPart(flag, "only the shell knows its value: set it in rayStartParams, or export what Ray reads in setup")
-		m.need("", "%s: %s of `ray start` is computed by the shell and was left out", p.cluster+"/"+p.name, flag)
-	}
 	for _, statement := range start.kept {
 		at.dropPart(statement, "tandem's start script keeps the container alive as long as Ray")
 	}

@@ -53,7 +53,7 @@ type jobSetReader struct {
 func (m *maker) readJobSet(o *object) error {
 	r := &jobSetReader{maker: m, object: o, root: o.node(), heads: map[string]*replicatedJob{}}
 	m.run.Spec.Backend = v1alpha1.BackendJobSet
-	m.run.Metadata.Name = either2(m.options.Name, o.name)
+	m.run.Metadata.Name = either(m.options.Name, o.name)
 	r.root.at("kind").take()
 	r.root.at("apiVersion").drop("tandem knows which version of JobSet it renders")
 	m.readObjectMetadata(r.root.at("metadata"))
@@ -63,13 +63,6 @@ func (m *maker) readJobSet(o *object) error {
 	r.readPolicies()
 	r.root.at("status").drop("what a controller writes is no part of a run")
 	return nil
-}
-
-func either2(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }
 
 // readJobs finds the heads first, since workers and the driver refer to them.
@@ -140,7 +133,7 @@ func (r *jobSetReader) clusterOf(job *replicatedJob) string {
 		if head := r.heads[d.Name]; head != nil && host == r.host(head.name) || strings.HasPrefix(job.name, d.Name+"-") {
 			return d.Name
 		}
-		first = either2(first, d.Name)
+		first = either(first, d.Name)
 	}
 	return first
 }

@@ -22,7 +22,7 @@ func (m *maker) readKubeRay(rayJobs, rayClusters []*object) error {
 		m.run.Spec.Backend = v1alpha1.BackendRayJob
 		run, clusters = o.name, append([]string{freeName(clusters)}, clusters...)
 	}
-	m.run.Metadata.Name = either2(m.options.Name, run)
+	m.run.Metadata.Name = either(m.options.Name, run)
 	for i, o := range append(slices.Clone(rayJobs), rayClusters...) {
 		d := m.addCluster(clusters[i])
 		root := o.node()
@@ -58,7 +58,7 @@ func splitNames(names []string) (run string, clusters []string) {
 	for _, name := range names {
 		clusters = append(clusters, strings.TrimPrefix(name, prefix))
 	}
-	return either2(strings.TrimSuffix(prefix, "-"), names[0]), clusters
+	return either(strings.TrimSuffix(prefix, "-"), names[0]), clusters
 }
 
 // freeName is for the cluster of a RayJob, which has none.
@@ -83,9 +83,12 @@ func (m *maker) readRayJob(d *draft, spec node) {
 	if deadline := spec.at("preRunningDeadlineSeconds"); deadline.there {
 		run.Failure.StartupGrace = metav1.Duration{Duration: time.Duration(deadline.number(0)) * time.Second}
 	}
+	if limit := spec.at("activeDeadlineSeconds"); limit.there {
+		run.Driver.ActiveDeadline = &metav1.Duration{Duration: time.Duration(limit.number(0)) * time.Second}
+	}
 	spec.at("jobId").drop("the job is called after the run")
 	spec.at("suspend").drop("a run starts when it is applied")
-	for _, lost := range []string{"runtimeEnvYAML", "activeDeadlineSeconds", "entrypointNumCpus", "entrypointNumGpus", "entrypointResources"} {
+	for _, lost := range []string{"runtimeEnvYAML", "entrypointNumCpus", "entrypointNumGpus", "entrypointResources"} {
 		if spec.at(lost).there {
 			m.need("spec.driver", "%s of the RayJob has no field in the Run", lost)
 		}
@@ -99,6 +102,7 @@ func (m *maker) readCluster(d *draft, spec node, command func(*draft, *part, nod
 	autoscales := spec.at("enableInTreeAutoscaling")
 	isAutoscaling := autoscales.is(true)
 	autoscales.dropUnless(false, ownAutoscaler)
+	d.Autoscaler = readAutoscaler(spec.at("autoscalerOptions"), isAutoscaling)
 	spec.at("suspend").drop("a run starts when it is applied")
 	head := spec.at("headGroupSpec")
 	p := m.addHead(d)
@@ -169,4 +173,20 @@ func (m *maker) readRayContainer(d *draft, p *part, container node) {
 	}
 	m.readFlags(&d.Cluster, p, scriptFlags(start, commandPlace(container)))
 	m.readStart(d, p, container, start)
+}
+
+// readAutoscaler takes how Ray's autoscaler behaves, where there is one.
+func readAutoscaler(options node, autoscales bool) *v1alpha1.Autoscaler {
+	if !autoscales {
+		options.drop("the cluster has no autoscaler (enableInTreeAutoscaling)")
+		return nil
+	}
+	out := &v1alpha1.Autoscaler{Version: options.at("version").text(), UpscalingMode: options.at("upscalingMode").text()}
+	if idle := options.at("idleTimeoutSeconds"); idle.there {
+		out.IdleTimeout = &metav1.Duration{Duration: time.Duration(idle.number(0)) * time.Second}
+	}
+	if *out == (v1alpha1.Autoscaler{}) {
+		return nil
+	}
+	return out
 }

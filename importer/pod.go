@@ -56,6 +56,7 @@ func (m *maker) readMetadata(p *part, metadata node) {
 	m.readQueue(metadata.at("labels"))
 	p.topology = readTopology(metadata.at("annotations"))
 	dropKeys(metadata.at("labels"), "ray.io/", "KubeRay labels its pods itself")
+	dropKeys(metadata.at("labels"), "tandem.dev/", ownMetadata)
 	dropKeys(metadata.at("annotations"), overwriteCommand, ownCommand)
 	p.overlay.merge(metadata.at("labels").rest(), "metadata", "labels")
 	p.overlay.merge(metadata.at("annotations").rest(), "metadata", "annotations")

@@ -136,8 +136,9 @@ func readRayPorts(cluster *v1alpha1.Cluster, p *part, ports node) {
 	}
 }
 
-func either(value, otherwise int32) int32 {
-	if value == 0 {
+// either is the value, or what takes its place where there is none.
+func either[T comparable](value, otherwise T) T {
+	if value == *new(T) {
 		return otherwise
 	}
 	return value

@@ -14,7 +14,7 @@ type rayStart struct {
 	setup, command string
 	// flags of `ray start` by name; a bare one is "true". There are none where KubeRay makes the command.
 	flags map[string]string
-	// dynamic are flags whose value only the shell knows.
+	// dynamic are flags whose value only the shell knows; setup adds them.
 	dynamic []string
 	// kept are statements that have no purpose but to keep the container alive.
 	kept []string
@@ -23,8 +23,8 @@ type rayStart struct {
 // generated is the variable in which KubeRay leaves the command that it would have run.
 const generated = "KUBERAY_GEN_RAY_START_CMD"
 
-// overrideResources is a variable from which `ray start` takes custom resources, as it does from --resources.
-const overrideResources = "RAY_OVERRIDE_RESOURCES"
+// startArgs is the array of tandem's start script that holds the arguments of `ray start`.
+const startArgs = "ray_args"
 
 // parseRayStart takes a script apart. It is nil for one that does not start Ray, or does so within an if or a function.
 func parseRayStart(text string) *rayStart {
@@ -39,7 +39,7 @@ func parseRayStart(text string) *rayStart {
 	out := &rayStart{flags: map[string]string{}}
 	s.readFlags(s.stmts[at], out)
 	out.command = s.after(at, out)
-	out.setup = strings.TrimSpace(s.before(at) + out.exports())
+	out.setup = strings.TrimSpace(s.before(at) + out.laterFlags())
 	return out
 }
 
@@ -56,7 +56,8 @@ func (s *script) readFlags(stmt *syntax.Stmt, out *rayStart) {
 	}
 	_, extra, _ := strings.Cut(s.source(stmt), generated)
 	extra = strings.TrimSpace(strings.TrimRight(strings.TrimLeft(extra, `}"`), `"; `))
-	further, err := parseScript("ray start " + extra)
+	// Within the quotes of an eval, the outer shell has expanded what is in single quotes.
+	further, err := parseScript("ray start " + strings.ReplaceAll(extra, "'", `"`))
 	if err != nil || len(further.stmts) != 1 {
 		out.dynamic = append(out.dynamic, extra)
 		return
@@ -71,7 +72,7 @@ func (s *script) addFlags(args []*syntax.Word, out *rayStart) {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		value, known := s.literal(word)
-		if !known || strings.Contains(value, "$") {
+		if !known {
 			out.dynamic = append(out.dynamic, wordText(word))
 			continue
 		}
@@ -99,17 +100,12 @@ func wordText(word *syntax.Word) string {
 	return out.String()
 }
 
-// exports passes custom resources that the shell computes on to `ray start` by its environment.
-func (r *rayStart) exports() string {
-	out := ""
-	r.dynamic = slices.DeleteFunc(r.dynamic, func(flag string) bool {
-		value, is := strings.CutPrefix(flag, "--resources=")
-		if is {
-			out += "\nexport " + overrideResources + `="` + strings.Trim(value, `'"`) + `"`
-		}
-		return is
-	})
-	return out
+// laterFlags adds flags that the shell computes to those of tandem's start script, which runs setup in its own shell.
+func (r *rayStart) laterFlags() string {
+	if len(r.dynamic) == 0 {
+		return ""
+	}
+	return "\n" + startArgs + "+=(" + strings.Join(r.dynamic, " ") + ")"
 }
 
 // before is the script up to a statement, without what tandem does itself and without variables that nothing else uses.

@@ -1,6 +1,8 @@
 package importer
 
 import (
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 )
 
@@ -92,11 +94,20 @@ func (m *maker) settleScheduling() {
 }
 
 func (m *maker) settleScheduler(s *v1alpha1.Scheduling) {
-	name := m.settle(func(p *part) place { return p.scheduler }, func(p *part, value any) {
-		p.overlay.set(value, "spec", "schedulerName")
-	}, func(value string) bool { return value == kaiScheduler || value == "default-scheduler" })
-	if name == kaiScheduler {
+	name := m.settle(func(p *part) place { return p.scheduler }, func(_ *part, other place) {
+		other.node.dropPart(other.value, "one scheduler places the pods of a run (scheduling.scheduler)")
+	})
+	switch name {
+	case "", corev1.DefaultSchedulerName:
+	case kaiScheduler:
 		s.Scheduler = v1alpha1.SchedulerKAI
+	default:
+		m.need("spec.scheduling", "the pods were placed by %s, which the Run file does not know", name)
+		for _, p := range m.parts {
+			if p.scheduler.value == name {
+				p.scheduler.node.dropPart(name, "the Run file knows the schedulers default, kai, kueue and workload")
+			}
+		}
 	}
 }
 

@@ -25,10 +25,28 @@ func parseScript(text string) (*script, error) {
 	for _, stmt := range file.Stmts {
 		s.stmts = append(s.stmts, joined(stmt)...)
 	}
+	changes := assigned(file)
 	for _, stmt := range s.stmts {
-		s.assign(stmt)
+		s.assign(stmt, changes)
 	}
 	return s, nil
+}
+
+// assigned counts how often each variable gets a value.
+func assigned(file *syntax.File) map[string]int {
+	out := map[string]int{}
+	syntax.Walk(file, func(part syntax.Node) bool {
+		switch p := part.(type) {
+		case *syntax.Assign:
+			if p.Name != nil {
+				out[p.Name.Value]++
+			}
+		case *syntax.WordIter:
+			out[p.Name.Value]++
+		}
+		return true
+	})
+	return out
 }
 
 func joined(stmt *syntax.Stmt) []*syntax.Stmt {
@@ -38,11 +56,12 @@ func joined(stmt *syntax.Stmt) []*syntax.Stmt {
 	return []*syntax.Stmt{stmt}
 }
 
-// assign remembers what a statement that only sets variables sets them to.
-func (s *script) assign(stmt *syntax.Stmt) {
-	for _, assignment := range assignments(stmt) {
-		if value, known := s.literal(assignment.Value); known {
-			s.vars[assignment.Name.Value] = value
+// assign remembers what a statement that only sets variables sets them to, if nothing else does.
+func (s *script) assign(stmt *syntax.Stmt, changes map[string]int) {
+	for _, a := range assignments(stmt) {
+		value, known := s.literal(a.Value)
+		if known && changes[a.Name.Value] == 1 && !a.Append && a.Array == nil && a.Index == nil {
+			s.vars[a.Name.Value] = value
 		}
 	}
 }
@@ -59,7 +78,7 @@ func assignments(stmt *syntax.Stmt) []*syntax.Assign {
 func (s *script) isLiteral(stmt *syntax.Stmt) bool {
 	list := assignments(stmt)
 	return len(list) > 0 && !slices.ContainsFunc(list, func(a *syntax.Assign) bool {
-		_, known := s.literal(a.Value)
+		_, known := s.vars[a.Name.Value]
 		return !known
 	})
 }
