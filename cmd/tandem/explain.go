@@ -56,13 +56,14 @@ func completeField(_ *cobra.Command, args []string, typed string) ([]string, cob
 	if len(args) > 0 {
 		return nil, directive
 	}
-	parent, err := schema.Find(typed[:strings.LastIndexByte(typed, '.')+1])
+	before := typed[:strings.LastIndexByte(typed, '.')+1]
+	parent, err := schema.Find(before)
 	if err != nil {
 		return nil, directive
 	}
 	var paths []string
 	for _, field := range parent.Fields() {
-		paths = append(paths, field.Path)
+		paths = append(paths, before+field.Name)
 	}
 	return paths, directive
 }
