@@ -23,7 +23,7 @@ func arithmetic(of func(r *resolver, a, b any) (any, error)) resolve {
 }
 
 func cannot(what string, a, b any) error {
-	return fmt.Errorf("Python cannot %s %s and %s", what, describe(a), describe(b))
+	return fmt.Errorf("cannot %s %s and %s", what, describe(a), describe(b))
 }
 
 // numbers are both arguments as ints where both are, else as floats.

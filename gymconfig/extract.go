@@ -152,7 +152,8 @@ func (m *materialiser) child(n *node, path string) *node {
 	case n.isMissing() && m.serverSets(path):
 		return n.clone()
 	case err != nil:
-		m.dropped = append(m.dropped, Dropped{path, pythonString(n.scalar), err.Error()})
+		value := pythonString(n.scalar)
+		m.dropped = append(m.dropped, Dropped{path, value, strings.TrimPrefix(err.Error(), value+": ")})
 		return nil
 	case isContainer:
 		return m.container(target, path)

@@ -172,7 +172,7 @@ func (python oracle) resolvesReferences(t *testing.T) {
 }
 
 // generatedTexts are few because OmegaConf takes some 20 ms for each.
-const generatedTexts = 100
+const generatedTexts = 400
 
 // generator writes random values out of the pieces above.
 type generator struct{ *rand.Rand }

@@ -16,11 +16,12 @@ const DefaultRemotePort = 8080
 // [DefaultRemotePort], with http:// as without, since that is where NeMo-RL looks. Gym speaks plain HTTP and is served at the
 // root, so https and paths other than /v1 (a habit from inference servers) are mistakes.
 func NormalizeRemoteURL(address string) (string, error) {
-	rest, hasScheme := strings.TrimSpace(address), false
-	if len(rest) >= len("http://") && strings.EqualFold(rest[:len("http://")], "http://") {
-		rest, hasScheme = rest[len("http://"):], true
+	const scheme = "http://"
+	rest := strings.TrimSpace(address)
+	if len(rest) >= len(scheme) && strings.EqualFold(rest[:len(scheme)], scheme) {
+		rest = rest[len(scheme):]
 	}
-	if !hasScheme && strings.Contains(rest, "://") {
+	if strings.Contains(rest, "://") {
 		return "", fmt.Errorf("remote_gym_url %q: Gym speaks http; write http://HOST:PORT", address)
 	}
 	whole, err := registry.NormalizeURL(rest, DefaultRemotePort)

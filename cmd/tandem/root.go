@@ -54,7 +54,7 @@ Exit codes: 0 ok; 1 failed (also when the run failed under "up --wait"); 2 wrong
 	root.SetErr(streams.ErrOut)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{plainFlagError(err)} })
 	o.addGlobalFlags(root.PersistentFlags())
-	root.AddCommand(newRender(o), newImport(o), newPlan(o), newGraph(o), newUp(o), newStatus(o), newDown(o), newVersion(o))
+	root.AddCommand(newRender(o), newImport(o), newPlan(o), newGraph(o), newGymConfig(o), newUp(o), newStatus(o), newDown(o), newVersion(o))
 	markUsage(root)
 	return root
 }
