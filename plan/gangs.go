@@ -9,6 +9,7 @@ import (
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 	"github.com/tandem-rl/tandem/manifests/kai"
+	"github.com/tandem-rl/tandem/manifests/schedule"
 )
 
 // readGangs says what the scheduler will start together.
@@ -40,21 +41,13 @@ func (p *Plan) readKAI() error {
 	for _, caveat := range version.Caveats() {
 		p.find(Warning, "KAI "+version.String(), "%s; write the full version in spec.scheduling.kaiVersion", caveat)
 	}
-	p.addViolations(kai.Check(version, p.mode(), objects))
-	return nil
-}
-
-// mode is what package kai calls the gang: a gang of the run that is one object is that object's.
-func (p *Plan) mode() kai.Mode {
-	external := slices.ContainsFunc(p.objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "PodGroup" })
-	switch gang := p.run.Spec.Scheduling.Gang; {
-	case gang == v1alpha1.GangNone:
-		return kai.GangNone
-	case gang == v1alpha1.GangRun && external:
-		return kai.GangPerRun
-	default:
-		return kai.GangPerCluster
+	scheduling, err := schedule.Of(p.run)
+	if err != nil {
+		return err
 	}
+	violations, err := scheduling.Violations(p.objects)
+	p.addViolations(violations)
+	return err
 }
 
 func anys[T any](list []T) []any {

@@ -19,8 +19,8 @@ func (p *Plan) Judge(s *Sight) {
 	p.judgeKinds(s)
 	p.judgeRights(s)
 	p.judgeGrants(s)
-	for i := range p.refs {
-		p.judgeReference(s, &p.refs[i])
+	for i := range p.Needs {
+		p.judgeReference(s, &p.Needs[i])
 	}
 	switch p.Scheduler {
 	case v1alpha1.SchedulerKAI:
@@ -125,8 +125,12 @@ func (p *Plan) judgeGrants(s *Sight) {
 			p.find(Unknown, about, "the server does not tell all of your rights")
 			return
 		default:
-			p.find(Refused, about, "you cannot grant to ServiceAccount %s what you may not do yourself: %s; docs/user-role.yaml has a role that may",
-				account.Name, inWords(lacking[0]))
+			more := ""
+			if len(lacking) > 1 {
+				more = fmt.Sprintf(" and %d more", len(lacking)-1)
+			}
+			p.find(Refused, about, "you cannot grant to ServiceAccount %s what you may not do yourself: %s%s; docs/user-role.yaml has a role that may",
+				account.Name, inWords(lacking[0]), more)
 			return
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// lacking says in numbers what keeps the crew out of the rooms that are for it: the first resource of which there is not enough even if
-// nothing else counted.
+// lacking says in numbers what keeps the crew out of the rooms that are for it: the first resource of which there is not enough, by itself
+// or on the nodes that have enough of those before it.
 func (c *crew) lacking(ask Resources, rooms []*room, domain string, closed map[string]int) Finding {
 	if len(rooms) == 0 {
 		return Finding{Short, "nodes", fmt.Sprintf("group %s wants %s, and no node is for it%s", c.label(), c.wants("", 0), inReasons(": ", closed))}
@@ -19,21 +19,28 @@ func (c *crew) lacking(ask Resources, rooms []*room, domain string, closed map[s
 	if slices.ContainsFunc(rooms, func(r *room) bool { return r.shared }) {
 		beside = " beside the rest of the run"
 	}
+	short, has := c.firstShort(ask, rooms)
+	text := fmt.Sprintf("group %s wants %s, and %s%s%s%s", c.label(), c.wants(short, ask[short]), best(domain),
+		has.inWords(short, ask[short], beside), has.idleInWords(short, ask[short]), inReasons("; not for it: ", closed))
+	return Finding{Short, string(short), text}
+}
+
+// firstShort is what is short, and how much of it the rooms have; the last one asked for if nothing is.
+func (c *crew) firstShort(ask Resources, rooms []*room) (short corev1.ResourceName, has supply) {
+	together := Resources{}
+	var enough []string
 	for _, name := range ask.names() {
-		has := c.supply(rooms, name, ask[name])
-		if has.pods >= int64(c.pods) {
-			continue
+		together[name] = ask[name]
+		if has = c.supply(rooms, Resources{name: ask[name]}); has.pods < int64(c.pods) {
+			return name, has
 		}
-		text := fmt.Sprintf("group %s wants %s, and %s%s%s%s", c.label(), c.wants(name, ask[name]), best(domain), has.inWords(name, ask[name], beside),
-			has.idleInWords(name, ask[name]), inReasons("; not for it: ", closed))
-		return Finding{Short, string(name), text}
+		if has = c.supply(rooms, together); has.pods < int64(c.pods) {
+			has.with = " with enough " + strings.Join(enough, " and ")
+			return name, has
+		}
+		short, enough = name, append(enough, string(name))
 	}
-	room := int64(0)
-	for _, r := range rooms {
-		room += min(fits(r.free, ask), c.perNode())
-	}
-	return Finding{Short, "nodes", fmt.Sprintf("group %s wants %s, and %sthere is room for %d%s: all of %s at once%s",
-		c.label(), c.wants("", 0), best(domain), room, beside, allOf(ask), inReasons("; not for it: ", closed))}
+	return short, has
 }
 
 // label tells a segment from the others of its group.
@@ -61,14 +68,16 @@ func best(domain string) string {
 	return "in the best, " + domain + ", "
 }
 
-// supply is what rooms have of one resource: how many of them have enough for a pod, and for how many pods; now and when idle.
-type supply struct{ nodes, pods, idleNodes, idlePods int64 }
+// supply is how many rooms have enough for a pod, and for how many pods; now and when idle.
+type supply struct {
+	nodes, pods, idleNodes, idlePods int64
+	with                             string // which nodes were looked at, if not all
+}
 
-func (c *crew) supply(rooms []*room, name corev1.ResourceName, each int64) supply {
+func (c *crew) supply(rooms []*room, ask Resources) supply {
 	var s supply
-	alone := Resources{name: each}
 	for _, r := range rooms {
-		now, idle := min(fits(r.free, alone), c.perNode()), min(fits(r.whole, alone), c.perNode())
+		now, idle := min(fits(r.free, ask), c.perNode()), min(fits(r.whole, ask), c.perNode())
 		s.pods, s.idlePods = s.pods+now, s.idlePods+idle
 		s.nodes, s.idleNodes = s.nodes+min(now, 1), s.idleNodes+min(idle, 1)
 	}
@@ -77,9 +86,9 @@ func (c *crew) supply(rooms []*room, name corev1.ResourceName, each int64) suppl
 
 func (s supply) inWords(name corev1.ResourceName, each int64, beside string) string {
 	if s.pods > s.nodes {
-		return fmt.Sprintf("%s room for %d%s", nodesHave(s.nodes), s.pods, beside)
+		return fmt.Sprintf("%s room for %d%s", s.nodesHave(s.nodes), s.pods, beside)
 	}
-	return fmt.Sprintf("%s %s free%s", nodesHave(s.nodes), amountOf(name, each), beside)
+	return fmt.Sprintf("%s %s free%s", s.nodesHave(s.nodes), amountOf(name, each), beside)
 }
 
 // idleInWords tells what is taken from what is not there at all.
@@ -90,29 +99,19 @@ func (s supply) idleInWords(name corev1.ResourceName, each int64) string {
 	case s.idlePods > s.idleNodes:
 		return fmt.Sprintf(" (room for %d when idle)", s.idlePods)
 	default:
-		return fmt.Sprintf(" (%s %s when idle)", nodesHave(s.idleNodes), amountOf(name, each))
+		return fmt.Sprintf(" (%s %s when idle)", s.nodesHave(s.idleNodes), amountOf(name, each))
 	}
 }
 
-func nodesHave(n int64) string {
+func (s supply) nodesHave(n int64) string {
 	switch n {
 	case 0:
-		return "no node has"
+		return "no node" + s.with + " has"
 	case 1:
-		return "1 node has"
+		return "1 node" + s.with + " has"
 	default:
-		return fmt.Sprintf("%d nodes have", n)
+		return fmt.Sprintf("%d nodes%s have", n, s.with)
 	}
-}
-
-func allOf(ask Resources) string {
-	var out []string
-	for _, name := range ask.names() {
-		if name != corev1.ResourcePods {
-			out = append(out, fmt.Sprintf("%s %s", name, amountOf(name, ask[name])))
-		}
-	}
-	return strings.Join(out, ", ")
 }
 
 // inReasons counts the nodes that are not for a crew by why.

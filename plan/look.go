@@ -65,8 +65,8 @@ type looker struct {
 
 func (l *looker) questions() []func(context.Context) {
 	list := []func(context.Context){l.namespace, l.nodes, l.pods, l.quotas, l.rules}
-	for i := range l.plan.refs {
-		list = append(list, func(ctx context.Context) { l.reference(ctx, &l.plan.refs[i]) })
+	for i := range l.plan.Needs {
+		list = append(list, func(ctx context.Context) { l.reference(ctx, &l.plan.Needs[i]) })
 	}
 	l.sight.Access = l.plan.rights()
 	for i := range l.sight.Access {

@@ -1,21 +1,24 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 	"github.com/tandem-rl/tandem/manifests"
+	"github.com/tandem-rl/tandem/manifests/schedule"
 )
 
-// Of plans a run without a cluster.
+// Of plans a run without a cluster. What the scheduler would not start is among the findings; the error is a Run that cannot be rendered.
 func Of(run *v1alpha1.Run) (*Plan, error) {
 	objects, err := manifests.Render(run)
-	if err != nil {
+	if err != nil && !(errors.Is(err, schedule.ErrRefused) && len(objects) > 0) {
 		return nil, err
 	}
 	p := &Plan{
 		Run: run.Metadata.Name, Namespace: run.Metadata.Namespace,
 		Backend: run.Spec.Backend, Scheduler: run.Spec.Scheduling.Scheduler, Queue: run.Spec.Scheduling.Queue,
+		Gangs: []Gang{}, Accounts: []Account{}, Needs: []Reference{}, Findings: []Finding{}, // in JSON none is [], not null
 		run: run, objects: objects,
 	}
 	for _, object := range objects {
@@ -28,7 +31,7 @@ func Of(run *v1alpha1.Run) (*Plan, error) {
 	}
 	p.count()
 	p.Heads = heads(run)
-	p.refs = p.references()
+	p.Needs = p.references()
 	if err := p.readAccounts(); err != nil {
 		return nil, err
 	}

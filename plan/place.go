@@ -98,12 +98,11 @@ func (c *crew) placeInto(rooms []*room, levels []string) (on map[string]int64, l
 		}
 	}
 	domain, within := c.bestDomain(open, ask)
-	found := c.lacking(ask, within, domain, closed)
-	on, left := fill(within, ask, int64(c.pods), c.perNode())
-	if left == 0 {
-		return on, nil
+	if c.supply(within, ask).pods < int64(c.pods) {
+		found := c.lacking(ask, within, domain, closed)
+		lack = &found
 	}
-	return on, &found
+	return fill(within, ask, int64(c.pods), c.perNode()), lack
 }
 
 // ask is what one pod takes of a node.
@@ -145,7 +144,7 @@ func (c *crew) bestDomain(open []*room, ask Resources) (name string, within []*r
 }
 
 // fill puts pods where the fewest fit, so that whole nodes stay free, and takes from the rooms.
-func fill(rooms []*room, ask Resources, pods, perNode int64) (on map[string]int64, left int64) {
+func fill(rooms []*room, ask Resources, pods, perNode int64) (on map[string]int64) {
 	on = map[string]int64{}
 	sorted := slices.Clone(rooms)
 	has := map[*room]int64{}
@@ -163,5 +162,5 @@ func fill(rooms []*room, ask Resources, pods, perNode int64) (on map[string]int6
 		on[r.node.Name] = n
 		pods -= n
 	}
-	return on, pods
+	return on
 }

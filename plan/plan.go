@@ -23,6 +23,8 @@ type Plan struct {
 	Gangs    []Gang    `json:"gangs"`
 	Accounts []Account `json:"accounts"`
 	Heads    []Head    `json:"heads"`
+	// Needs are what must be there already.
+	Needs []Reference `json:"needs"`
 	// Findings are in the order in which they were looked for.
 	Findings []Finding `json:"findings"`
 	Verdict  Verdict   `json:"verdict"`
@@ -30,7 +32,6 @@ type Plan struct {
 	run     *v1alpha1.Run
 	objects []*unstructured.Unstructured
 	crews   []crew
-	refs    []Reference
 }
 
 // Object is one that `tandem up` makes.

@@ -21,7 +21,7 @@ const (
 
 // references are what the pods need and the run does not make, sorted.
 func (p *Plan) references() []Reference {
-	r := &referrer{made: map[string]bool{}}
+	r := &referrer{made: map[string]bool{}, list: []Reference{}}
 	for _, object := range p.objects {
 		r.made[object.GetKind()+" "+object.GetName()] = true
 		r.deviceClasses(object)

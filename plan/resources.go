@@ -3,7 +3,9 @@ package plan
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,20 +22,39 @@ type Resources map[corev1.ResourceName]int64
 func (r Resources) MarshalJSON() ([]byte, error) {
 	list := map[corev1.ResourceName]string{}
 	for name, amount := range r {
-		list[name] = amountOf(name, amount)
+		list[name] = exactly(name, amount)
 	}
 	return json.Marshal(list)
 }
 
-// amountOf is an amount for people.
-func amountOf(name corev1.ResourceName, amount int64) string {
+// exactly is an amount as Kubernetes writes it.
+func exactly(name corev1.ResourceName, amount int64) string {
 	switch {
 	case name == corev1.ResourceCPU:
 		return resource.NewMilliQuantity(amount, resource.DecimalSI).String()
-	case name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix):
+	case inBytes(name):
 		return resource.NewQuantity(amount, resource.BinarySI).String()
 	default:
 		return resource.NewQuantity(amount, resource.DecimalSI).String()
+	}
+}
+
+func inBytes(name corev1.ResourceName) bool {
+	return name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+}
+
+// amountOf is an amount for people, to two decimal places.
+func amountOf(name corev1.ResourceName, amount int64) string {
+	short := func(value float64) string { return strconv.FormatFloat(math.Round(value*100)/100, 'f', -1, 64) }
+	switch {
+	case name == corev1.ResourceCPU && amount >= 1000:
+		return short(float64(amount) / 1000)
+	case inBytes(name) && amount >= 1<<30:
+		return short(float64(amount)/(1<<30)) + "Gi"
+	case inBytes(name) && amount >= 1<<20:
+		return short(float64(amount)/(1<<20)) + "Mi"
+	default:
+		return exactly(name, amount)
 	}
 }
 

@@ -26,6 +26,7 @@ func (p *Plan) WriteText(out io.Writer) error {
 	w.gangs(p)
 	w.accounts(p.Accounts)
 	w.heads(p)
+	w.needs(p)
 	if len(p.Findings) > 0 {
 		w.section("checks")
 		for _, finding := range p.Findings {
@@ -134,12 +135,19 @@ func (w *writer) gangs(p *Plan) {
 		if gang.Count > 1 {
 			count = fmt.Sprintf(" (%d of these)", gang.Count)
 		}
-		w.line("  %s%s: %d of %d pods", gang.Name, count, gang.Min, gang.Pods)
+		w.line("  %s%s: %d of %s", gang.Name, count, gang.Min, pods(gang.Pods))
 		if gang.Broken != "" {
 			w.line("    never forms: %s", gang.Broken)
 		}
 		w.parts(gang.Parts, "", "    ")
 	}
+}
+
+func pods(n int32) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", n)
 }
 
 // parts writes a tree of subgroups.
@@ -155,7 +163,7 @@ func (w *writer) parts(parts []Part, parent, indent string) {
 		if part.Pods == 0 {
 			w.line("%s%s: %d of its parts%s", indent, part.Name, part.Min, topology)
 		} else {
-			w.line("%s%s: %d of %d pods%s", indent, part.Name, part.Min, part.Pods, topology)
+			w.line("%s%s: %d of %s%s", indent, part.Name, part.Min, pods(part.Pods), topology)
 		}
 		w.parts(parts, part.Name, indent+"  ")
 	}
@@ -183,7 +191,11 @@ func (w *writer) accounts(accounts []Account) {
 func (w *writer) heads(p *Plan) {
 	w.section("addresses")
 	for _, head := range p.Heads {
-		w.line("  %s\t%s\t%s", head.Cluster, head.Host, portsInWords(head.Ports))
+		host := head.Host
+		if name, isVariable := strings.CutPrefix(host, "$("); isVariable {
+			host = "$" + strings.TrimSuffix(name, ")") + " in its workers; KubeRay makes up the name"
+		}
+		w.line("  %s\t%s\t%s", head.Cluster, host, portsInWords(head.Ports))
 	}
 	for _, group := range p.Groups {
 		if group.Name != v1alpha1.GroupHead && len(group.Ports) > 0 {
@@ -199,6 +211,41 @@ func (w *writer) heads(p *Plan) {
 			w.line("  %s\tin each pod\tports %s", r.who, r.ports)
 		}
 	}
+}
+
+func (w *writer) needs(p *Plan) {
+	queue := map[v1alpha1.Scheduler]string{v1alpha1.SchedulerKAI: "Queue", v1alpha1.SchedulerKueue: "LocalQueue"}[p.Scheduler]
+	topology := p.run.Spec.Scheduling.Topology
+	if len(p.Needs) == 0 && queue == "" {
+		return
+	}
+	w.section("what must be there already")
+	if queue != "" {
+		w.line("  %s\t%s\tfor the run", queue, p.Queue)
+	}
+	if topology != nil {
+		w.line("  Topology\t%s\tfor the run", topology.Name)
+	}
+	for i := range p.Needs {
+		ref := &p.Needs[i]
+		name := ref.Name
+		if len(ref.Keys) > 0 {
+			name += " with " + strings.Join(ref.Keys, ", ")
+		}
+		w.line("  %s\t%s\tfor %s", ref.Kind, name, ref.users())
+	}
+}
+
+// users are who needs it, in words.
+func (r *Reference) users() string {
+	who := "a claim"
+	if len(r.UsedBy) > 0 {
+		who = some(r.UsedBy)
+	}
+	if r.Optional {
+		who += " if it is there"
+	}
+	return who
 }
 
 func portsInWords(ports map[string]int32) string {
