@@ -32,7 +32,7 @@ type square struct {
 	with    v1alpha1.Scheduling
 }
 
-var backends = []v1alpha1.Backend{v1alpha1.BackendJobSet, v1alpha1.BackendRayCluster}
+var backends = []v1alpha1.Backend{v1alpha1.BackendJobSet, v1alpha1.BackendRayCluster, v1alpha1.BackendRayJob}
 
 // matrix is every backend under every scheduler and version of KAI, with the largest gang that each can have.
 func matrix() []square {

@@ -33,13 +33,18 @@ func JobSpec(n int32, template *corev1ac.PodTemplateSpecApplyConfiguration) *bat
 		WithTemplate(template)
 }
 
-// DriverJobSpec runs the driver, and again as often as the file allows. Then an eviction is one of the failures that are counted.
+// DriverJobSpec runs the driver, and again as often as the file allows. Then an eviction is one of the failures that are counted. A restart
+// of the clusters by peerwatch ends the driver too, so it gets a try more for each.
 func DriverJobSpec(run *v1alpha1.Run) *batchv1ac.JobSpecApplyConfiguration {
 	spec := JobSpec(1, Driver(run))
 	if limit := run.Spec.Driver.ActiveDeadline; limit != nil {
 		spec.WithActiveDeadlineSeconds(int64(limit.Seconds()))
 	}
-	if retries := run.Spec.Driver.Retries; retries > 0 {
+	retries := run.Spec.Driver.Retries
+	if run.Spec.Backend.OnKubeRay() {
+		retries += run.Spec.Failure.Restarts()
+	}
+	if retries > 0 {
 		spec.WithBackoffLimit(retries)
 		spec.PodFailurePolicy = nil
 	}

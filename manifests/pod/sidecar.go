@@ -83,7 +83,11 @@ func (g Group) peerwatchSidecar() *corev1ac.ContainerApplyConfiguration {
 		"--startup-grace", failure.StartupGrace.Duration.String(),
 		"--unready-grace", failure.UnreadyGrace.Duration.String(),
 		"--policy", string(failure.OnPeerFailure),
+		"--suspended", string(failure.OnSuspend),
 		"--listen", v1alpha1.PeerwatchAddr)
+	if restarts := failure.Restarts(); restarts > 0 {
+		args = append(args, "--max-restarts", decimal(restarts), "--shards", strconv.Itoa(g.Run.RegistryShards()))
+	}
 	return g.sidecar(PeerwatchContainer, "/peerwatch").WithArgs(args...)
 }
 

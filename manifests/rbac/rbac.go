@@ -55,8 +55,12 @@ func registryRules(run *v1alpha1.Run) []*rbacv1ac.PolicyRuleApplyConfiguration {
 
 // peerwatchRules: watch the run, take it down, and say why.
 func peerwatchRules(run *v1alpha1.Run) []*rbacv1ac.PolicyRuleApplyConfiguration {
+	pods := rule("", "pods", "get", "list", "watch")
+	if run.Spec.Failure.Restarts() > 0 {
+		pods.WithVerbs("delete") // a restart deletes them, and their names are made up
+	}
 	return append(workloadRules(run),
-		rule("", "pods", "get", "list", "watch"),
+		pods,
 		rule("", "pods/log", "get"),
 		rule("events.k8s.io", "events", "create"))
 }
@@ -73,9 +77,14 @@ func workloadRules(run *v1alpha1.Run) []*rbacv1ac.PolicyRuleApplyConfiguration {
 	}
 	var rules []*rbacv1ac.PolicyRuleApplyConfiguration
 	mayEnd := func(group, resource string, names ...string) {
-		if len(names) > 0 { // a rule without names is for all
-			rules = append(rules, rule(group, resource, "get", "list", "watch", "delete").WithResourceNames(names...))
+		if len(names) == 0 { // a rule without names is for all
+			return
 		}
+		may := rule(group, resource, "get", "list", "watch", "delete").WithResourceNames(names...)
+		if run.Spec.Failure.OnSuspend == v1alpha1.SuspendFollow {
+			may.WithVerbs("patch") // spec.suspend
+		}
+		rules = append(rules, may)
 	}
 	mayEnd("ray.io", "rayclusters", clusters...)
 	if run.Spec.Backend.DriverHasPod() {
