@@ -55,6 +55,7 @@ Exit codes: 0 ok; 1 failed (also when the run failed under "up --wait"); 2 wrong
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{plainFlagError(err)} })
 	o.addGlobalFlags(root.PersistentFlags())
 	root.AddCommand(newRender(o), newImport(o), newPlan(o), newGraph(o), newGymConfig(o), newUp(o), newStatus(o), newDown(o), newVersion(o))
+	root.AddCommand(newExplain(o), newSchema(o))
 	markUsage(root)
 	return root
 }
