@@ -126,7 +126,7 @@ func forEach(n int, do func(i int)) {
 
 func (w *Watcher) reporting(reason string) task {
 	return task{kind: StepReport, name: "report the error", timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
-		return w.reportError(ctx, reason)
+		return w.persist(ctx, func() (done bool, err error) { return true, w.reportError(ctx, reason) })
 	}}
 }
 
@@ -163,15 +163,17 @@ func (w *Watcher) deletion(r kubeclient.Resource, name, uid string) task {
 // remove deletes one object and tries until that is confirmed: it is gone, or it is being deleted and waits for
 // others' finalizers only. With a uid, an object of that name that is not ours is left alone.
 func (w *Watcher) remove(ctx context.Context, r kubeclient.Resource, name, uid string) error {
-	return persist(ctx, func() (done bool, err error) { return w.tryRemove(ctx, r, name, uid) })
+	return w.persist(ctx, func() (done bool, err error) { return w.tryRemove(ctx, r, name, uid) })
 }
 
-// persist tries until try is done or ctx ends.
-func persist(ctx context.Context, try func() (done bool, err error)) error {
+// persist tries until try is done or ctx ends. A refusal ends it too, unless it may pass.
+func (w *Watcher) persist(ctx context.Context, try func() (done bool, err error)) error {
 	var retry kubeclient.Backoff
+	var refusals kubeclient.Refusals
 	for {
 		done, err := try()
-		if done {
+		mayPass := refusals.MayPass(err) || w.server.mayPass(err)
+		if done && !mayPass {
 			return err
 		}
 		if ended := retry.Wait(ctx, err); ended != nil {

@@ -116,7 +116,7 @@ func (w *Watcher) event(action Action, about objectReference) event {
 
 // emit tries until the Event is there, or cannot be.
 func (w *Watcher) emit(ctx context.Context, e event) error {
-	return persist(ctx, func() (done bool, err error) {
+	return w.persist(ctx, func() (done bool, err error) {
 		err = w.client.Create(ctx, kubeclient.Events, e)
 		switch {
 		case apierrors.IsAlreadyExists(err):

@@ -111,7 +111,7 @@ func (w *Watcher) align(ctx context.Context, obs Observation) {
 			kind, verb = StepResume, "resume "
 		}
 		w.step(ctx, task{kind: kind, name: verb + wish.Ref.String(), timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
-			return persist(ctx, func() (done bool, err error) { return w.trySuspend(ctx, wish, first) })
+			return w.persist(ctx, func() (done bool, err error) { return w.trySuspend(ctx, wish, first) })
 		}})
 	}
 }

@@ -148,7 +148,8 @@ func (w *Watcher) look(ctx context.Context, obs Observation) (Observation, error
 	var problems []error
 	for _, s := range w.sources() {
 		fresh, err := s.look(ctx, w.client, obs)
-		if err != nil && s.explains() && !apierrors.IsForbidden(err) {
+		refused := apierrors.IsForbidden(err) && !w.server.lately()
+		if err != nil && s.explains() && !refused {
 			problems = append(problems, err)
 		}
 		obs = fresh

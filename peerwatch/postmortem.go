@@ -119,7 +119,7 @@ func (w *Watcher) postMortem(ctx context.Context, action Action, obs Observation
 		}
 	}
 	record := PostMortem{Time: time.Now().UTC(), Reason: action.Reason, Containers: list}
-	problems = append(problems, persist(ctx, func() (done bool, err error) { return w.savePostMortem(ctx, record, action.begins) }))
+	problems = append(problems, w.persist(ctx, func() (done bool, err error) { return w.savePostMortem(ctx, record, action.begins) }))
 	return errors.Join(problems...)
 }
 

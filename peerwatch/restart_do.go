@@ -29,7 +29,8 @@ func (w *Watcher) restartRun(ctx context.Context, action Action, obs Observation
 		obs = begun
 	}
 	steps := []Step{w.step(ctx, task{kind: StepReset, name: "begin incarnation " + obs.Registry.Restart.Incarnation, timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
-		return errors.Join(w.store.Reset(ctx, obs.Registry.Restart.Incarnation), w.forgetError(ctx, obs))
+		reset := func() (done bool, err error) { return true, w.store.Reset(ctx, obs.Registry.Restart.Incarnation) }
+		return errors.Join(w.persist(ctx, reset), w.forgetError(ctx, obs))
 	}})}
 	var others, own []task
 	for _, pod := range obs.formerPods() {
@@ -54,7 +55,7 @@ func (w *Watcher) restartRun(ctx context.Context, action Action, obs Observation
 func (w *Watcher) begin(ctx context.Context, action Action, obs Observation) (Observation, bool) {
 	plan := obs.plan(action.Reason, action.begins, time.Now())
 	step := w.step(ctx, task{kind: StepRestart, name: fmt.Sprintf("begin restart %d", plan.Count), timeout: w.cfg.StepTimeout, do: func(ctx context.Context) error {
-		return persist(ctx, func() (done bool, err error) {
+		return w.persist(ctx, func() (done bool, err error) {
 			var cm configMap
 			done, err = w.tryBegin(ctx, plan, &cm)
 			if done && err == nil {
@@ -95,7 +96,7 @@ func (w *Watcher) tryBegin(ctx context.Context, plan Restart, cm *configMap) (do
 
 // forgetError removes what a pod of before reported after the new incarnation had begun.
 func (w *Watcher) forgetError(ctx context.Context, obs Observation) error {
-	return persist(ctx, func() (done bool, err error) {
+	return w.persist(ctx, func() (done bool, err error) {
 		var cm configMap
 		if err := w.client.Get(ctx, kubeclient.ConfigMaps, w.store.Name(), &cm); err != nil {
 			return !kubeclient.Retryable(err), err

@@ -40,6 +40,7 @@ func TestAgainstAPIServer(t *testing.T) {
 		"P2 an API server that refuses and fails is no evidence":              testBlind,
 		"P6 a forbidden delete names the rule and does not stop the others":   testForbiddenDelete,
 		"P6 a delete is tried again until it is confirmed":                    testStubbornDelete,
+		"a refusal of a server that has just started is not final":            testColdServer,
 		"the role of the contract is enough":                                  testRole,
 		"P3 a token that expires is read again":                               testExpiredToken,
 		"P10 a peer whose head's node is lost, watcher and all":               testLostNode,
@@ -283,6 +284,30 @@ func testStubbornDelete(t *testing.T, s *server) {
 	r.killHead(t, "gym")
 	w.wait(t)
 	require.NoError(t, w.err)
+	r.requireClustersGone(t)
+}
+
+// testColdServer: the server is not there when the watcher looks again, and has not read the roles when it acts.
+func testColdServer(t *testing.T, s *server) {
+	r := s.newRun(t, "cold")
+	cfg, seen := faultyapi.Wrap(s.cfg)
+	w := r.watch(t, "rl", cfg)
+	codes := []int{503, 403, 403, 403}
+	seen.Inject(func(req *http.Request) *http.Response {
+		writes := len(codes) == 4 || req.Method == http.MethodDelete || req.Method == http.MethodPatch || req.Method == http.MethodPost
+		if !writes || len(codes) == 0 {
+			return nil
+		}
+		code := codes[0]
+		codes = codes[1:]
+		return faultyapi.Answer(req, code, "{}")
+	})
+	r.killHead(t, "gym")
+	outcome := w.wait(t)
+	require.NoError(t, w.err)
+	for _, step := range outcome.Steps {
+		require.False(t, step.Kind != StepPostMortem && step.Err != nil, "%s: %v", step.Name, step.Err) // there is no kubelet
+	}
 	r.requireClustersGone(t)
 }
 

@@ -108,6 +108,7 @@ type Watcher struct {
 	client *kubeclient.Client
 	store  *registry.Store
 	now    func() time.Time
+	server troubles
 }
 
 // New makes a watcher. It sends no request.
@@ -118,14 +119,18 @@ func New(cfg Config, restConfig *rest.Config) (*Watcher, error) {
 	if cfg.Observer == nil {
 		cfg.Observer = nobody{}
 	}
-	store, storeErr := registry.New(registry.Config{
+	w := &Watcher{cfg: cfg, now: newClock().now}
+	w.server.now = w.now
+	restConfig = w.server.watch(restConfig)
+	var storeErr, clientErr error
+	w.store, storeErr = registry.New(registry.Config{
 		Run: cfg.Run, Namespace: cfg.Namespace, Prefix: cfg.Prefix, Publisher: cfg.Pod, Shards: cfg.Shards,
 	}, restConfig)
-	client, clientErr := kubeclient.New(restConfig, cfg.Namespace)
+	w.client, clientErr = kubeclient.New(restConfig, cfg.Namespace)
 	if err := errors.Join(cfg.validate(), storeErr, clientErr); err != nil {
 		return nil, err
 	}
-	return &Watcher{cfg: cfg, client: client, store: store, now: newClock().now}, nil
+	return w, nil
 }
 
 // Run watches until the run is to be taken down, takes it down, and returns what it did. It returns earlier only with
