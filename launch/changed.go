@@ -16,7 +16,7 @@ import (
 
 // fixed are the kinds whose objects stay as they were made. The server would take a changed RayCluster, but KubeRay changes no pod that
 // is there, and one that it removed would be missed by its peers.
-var fixed = []string{jobSets.name, rayClusters.name, jobs.name}
+var fixed = []string{jobSets.name, rayJobs.name, rayClusters.name, jobs.name}
 
 // ChangedError refuses to change what cannot be changed while it is there.
 type ChangedError struct {

@@ -28,12 +28,17 @@ type stage struct {
 }
 
 // stages take the workloads down first and wait for their pods, so that sidecars still find the ConfigMap and their rights when they
-// say goodbye. The ConfigMap goes last: it says that the run is being removed. Services and the Jobs of a JobSet are made, and removed, by the controllers.
+// say goodbye, and no device is taken away from a pod. What a RayJob owns goes with it; its sidecars have nothing to say any more. The
+// ConfigMap goes last: it says that the run is being removed. Services, the Jobs of a JobSet and the RayCluster of a RayJob are made, and
+// removed, by the controllers.
 var stages = []stage{
-	{remove: []kind{jobSets, rayClusters, jobs}, gone: []kind{jobSets, rayClusters, jobs, services, pods}},
-	{remove: []kind{roleBindings, roles, serviceAccounts}, gone: []kind{roleBindings, roles, serviceAccounts}},
-	{remove: []kind{configMaps}, gone: []kind{configMaps}},
+	{remove: []kind{jobSets, rayJobs, rayClusters, jobs}, gone: []kind{jobSets, rayJobs, rayClusters, jobs, services, pods}},
+	sameAs(networkPolicies, computeDomains, resourceClaimTemplates, podGroups, gangs),
+	sameAs(roleBindings, roles, serviceAccounts),
+	sameAs(configMaps),
 }
+
+func sameAs(kinds ...kind) stage { return stage{remove: kinds, gone: kinds} }
 
 // Down removes every object of a run and returns when they and all its pods are gone. A run of which nothing is there is removed already.
 // When ctx ends first the error names what is left, and the Removal what was asked to go; to call Down again goes on with it. It reports
@@ -50,7 +55,7 @@ func (l *Launcher) Down(ctx context.Context, namespace, name string, report func
 		if err := l.removeAll(ctx, s.remove, namespace, name, &removal); err != nil {
 			return removal, err
 		}
-		for _, k := range s.gone {
+		for _, k := range l.served(s.gone) {
 			if err := l.waitGone(ctx, k, namespace, name, report); err != nil {
 				return removal, err
 			}
@@ -60,7 +65,7 @@ func (l *Launcher) Down(ctx context.Context, namespace, name string, report func
 }
 
 func (l *Launcher) removeAll(ctx context.Context, kinds []kind, namespace, name string, removal *Removal) error {
-	for _, k := range kinds {
+	for _, k := range l.served(kinds) {
 		items, err := l.list(ctx, k, namespace, name)
 		if missing := (*MissingKindError)(nil); errors.As(err, &missing) {
 			removal.Absent = append(removal.Absent, k.name)

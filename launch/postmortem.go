@@ -13,6 +13,7 @@ const (
 
 // EndedContainer is what peerwatch kept of a failed container before its pod was deleted.
 type EndedContainer struct {
+	// Pod is empty for the driver of a RayJob, which was a process of the head.
 	Pod       string `json:"pod"`
 	Container string `json:"container"`
 	ExitCode  *int   `json:"exitCode,omitempty"`
@@ -24,7 +25,10 @@ type EndedContainer struct {
 
 // String says which container it was and how it ended.
 func (c EndedContainer) String() string {
-	text := fmt.Sprintf("container %s of pod %s", c.Container, c.Pod)
+	text := "the driver"
+	if c.Pod != "" {
+		text = fmt.Sprintf("container %s of pod %s", c.Container, c.Pod)
+	}
 	if c.ExitCode == nil {
 		return text
 	}

@@ -36,8 +36,7 @@ type podEnd struct {
 func (s *snapshot) fail(status *Status, message string, end time.Time) {
 	ends := podEnds(s.pods)
 	reported := s.registryError()
-	// That the driver failed is what its Job says itself; its pod says more, and says the same before it is reported.
-	if repeats := strings.HasPrefix(reported, "driver Job "+v1alpha1.DriverJobName(s.name)+" failed"); reported != "" && !(repeats && len(ends) > 0) {
+	if reported != "" && !s.repeats(reported, len(ends) > 0) {
 		status.Phase, status.Reason, status.Failed = Failed, explainCode(reported), namedIn(reported, s.pods)
 		return
 	}
@@ -55,6 +54,15 @@ func (s *snapshot) fail(status *Status, message string, end time.Time) {
 	if more > 0 {
 		status.Reason += fmt.Sprintf(", and %d more", more)
 	}
+}
+
+// repeats tells whether a report says only that the driver failed. Its Job says so itself; its pod says more, and says the same before it
+// is reported. So does the status of a RayJob.
+func (s *snapshot) repeats(reported string, podFailed bool) bool {
+	if s.rayJob != nil && rayJobEnded(s.rayJob) {
+		return strings.HasPrefix(strings.TrimPrefix(reported, "driver "), "RayJob "+s.rayJob.Name+" failed")
+	}
+	return podFailed && strings.HasPrefix(reported, "driver Job "+v1alpha1.DriverJobName(s.name)+" failed")
 }
 
 // podEnds describes the failed pods in the order in which they failed.

@@ -34,7 +34,7 @@ func (l *Launcher) refuseForeign(ctx context.Context, run *v1alpha1.Run, was v1a
 	}
 	var foreign []string
 	for _, s := range stages { // workloads first: they are what a user knows
-		for _, k := range s.remove {
+		for _, k := range l.served(s.remove) {
 			items, err := l.list(ctx, k, run.Metadata.Namespace, run.Metadata.Name)
 			if missing := (*MissingKindError)(nil); errors.As(err, &missing) {
 				continue

@@ -48,6 +48,14 @@ func TestRunsOnARealAPIServer(t *testing.T) {
 		{"up refuses to change what cannot be changed, in a sentence", upRefusesChange},
 		{"up says that a namespace does not exist", upWithoutNamespace},
 		{"down touches no other run", downLeavesOthers},
+		{"a RayJob comes first, suspended, and starts when all is there", rayJobComesFirstAndStartsWhenAllIsThere},
+		{"a RayJob is deleted when something on the way is refused", rayJobIsDeletedWhenSomethingIsRefused},
+		{"an interrupted up of a RayJob is gone on with", interruptedBringUpGoesOn},
+		{"a RayJob is never changed", rayJobIsNeverChanged},
+		{"a RayJob of somebody else is left alone", rayJobOfSomebodyElseIsLeftAlone},
+		{"with Kueue a RayJob stays suspended until that admits it", kueueResumesTheRayJob},
+		{"a RayJob that somebody deletes is a run that is over", rayJobThatIsDeletedIsOver},
+		{"down removes network policies and devices too", downRemovesFurtherKinds},
 		{"the documented rights of a user are enough", userMayDoAll},
 	}
 	for _, tt := range tests {
@@ -332,12 +340,31 @@ func downLeavesOthers(t *testing.T, c *cluster) {
 	require.Equal(t, launch.Pending, c.status(&other).Phase)
 }
 
+func downRemovesFurtherKinds(t *testing.T, c *cluster) {
+	run := c.run("disagg-jobset")
+	run.Spec.NetworkPolicy = true
+	run.Spec.Claims = []v1alpha1.Claim{{Name: "roce", Devices: &v1alpha1.DeviceClaim{DeviceClass: "roce.example.com"}}}
+	run.Spec.Clusters[0].Head.Claims = []string{"roce"}
+	run.SetDefaults()
+	c.up(run)
+	removal, err := c.down(run)
+	require.NoError(t, err)
+	for _, object := range []string{"NetworkPolicy/%s/disagg-job", "ResourceClaimTemplate/%s/disagg-job-rl-roce"} {
+		require.Contains(t, removal.Removed, fmt.Sprintf(object, run.Metadata.Namespace))
+	}
+}
+
 // Without the controllers' CRDs the cluster is told apart from a broken one, and a run can still be removed.
 func userMayDoAll(t *testing.T, c *cluster) {
-	jobSet, rayClusters := c.run("disagg-jobset"), c.run("disagg-raycluster")
-	rayClusters.Metadata.Namespace = jobSet.Metadata.Namespace
-	c.asUser(jobSet.Metadata.Namespace)
-	for _, run := range []*v1alpha1.Run{jobSet, rayClusters} {
+	var runs []*v1alpha1.Run
+	for _, example := range []string{"disagg-jobset", "disagg-raycluster", "disagg-rayjob"} {
+		run := c.run(example)
+		run.Spec.NetworkPolicy = true
+		runs = append(runs, run)
+		run.Metadata.Namespace = runs[0].Metadata.Namespace
+	}
+	c.asUser(runs[0].Metadata.Namespace)
+	for _, run := range runs {
 		c.up(run)
 		ctx, stop := context.WithCancel(t.Context())
 		w := c.wait(ctx, run)
@@ -368,5 +395,5 @@ func TestAClusterWithoutTheControllers(t *testing.T) {
 	removal, err := c.down(run)
 	require.NoError(t, err)
 	require.Empty(t, removal.Removed, "Up must create nothing when one kind is missing")
-	require.Equal(t, []string{"JobSet", "RayCluster"}, removal.Absent)
+	require.Equal(t, []string{"JobSet", "RayJob", "RayCluster"}, removal.Absent)
 }

@@ -23,6 +23,7 @@ type snapshot struct {
 
 	configMap   *corev1.ConfigMap
 	jobSet      *v1alpha2.JobSet
+	rayJob      *rayv1.RayJob
 	rayClusters []rayv1.RayCluster
 	driver      *batchv1.Job // the Job of the raycluster backend
 	pods        []corev1.Pod
@@ -30,7 +31,7 @@ type snapshot struct {
 
 // empty tells whether nothing is left that describes the run.
 func (s *snapshot) empty() bool {
-	return s.configMap == nil && s.jobSet == nil && s.driver == nil && len(s.rayClusters) == 0
+	return s.configMap == nil && s.jobSet == nil && s.rayJob == nil && s.driver == nil && len(s.rayClusters) == 0
 }
 
 // backend is what the ConfigMap says, or else what the workloads show.
@@ -38,16 +39,20 @@ func (s *snapshot) backend() v1alpha1.Backend {
 	if s.configMap != nil && s.configMap.Labels[v1alpha1.LabelBackend] != "" {
 		return v1alpha1.Backend(s.configMap.Labels[v1alpha1.LabelBackend])
 	}
-	if s.jobSet != nil {
+	switch {
+	case s.jobSet != nil:
 		return v1alpha1.BackendJobSet
+	case s.rayJob != nil:
+		return v1alpha1.BackendRayJob
+	default:
+		return v1alpha1.BackendRayCluster
 	}
-	return v1alpha1.BackendRayCluster
 }
 
 // read lists the run's objects. A kind that the cluster does not serve has none.
 func (l *Launcher) read(ctx context.Context, namespace, name string) (*snapshot, error) {
 	s := &snapshot{name: name, namespace: namespace}
-	for _, k := range []kind{configMaps, jobSets, rayClusters, jobs, pods} {
+	for _, k := range []kind{configMaps, jobSets, rayJobs, rayClusters, jobs, pods} {
 		items, err := l.list(ctx, k, namespace, name)
 		if missing := (*MissingKindError)(nil); errors.As(err, &missing) {
 			continue
@@ -81,6 +86,8 @@ func (s *snapshot) add(k kind, items []unstructured.Unstructured) (err error) {
 		s.configMap, err = named[corev1.ConfigMap](items, v1alpha1.ConfigMapName(s.name))
 	case jobSets:
 		s.jobSet, err = named[v1alpha2.JobSet](items, v1alpha1.JobSetName(s.name))
+	case rayJobs:
+		s.rayJob, err = named[rayv1.RayJob](items, v1alpha1.RayJobName(s.name))
 	case jobs:
 		s.driver, err = named[batchv1.Job](items, v1alpha1.DriverJobName(s.name))
 	case rayClusters:

@@ -90,11 +90,13 @@ func assess(s *snapshot) Status {
 		status.Phase, status.Reason = Removing, "being removed since "+s.removing()
 	case status.Backend == v1alpha1.BackendJobSet:
 		s.judgeJobSet(&status)
+	case status.Backend == v1alpha1.BackendRayJob:
+		s.judgeRayJob(&status)
 	default:
 		s.judgeRayClusters(&status)
 	}
 	if status.Phase == Failed {
-		status.PostMortem = s.postMortem()
+		status.PostMortem = append(s.postMortem(), s.driverPostMortem()...)
 	}
 	if status.Phase.Ended() || status.Phase == Removing { // what is left is on its way out
 		status.Clusters, status.Endpoints = []ClusterStatus{}, map[string]string{}
@@ -196,6 +198,9 @@ func (s *snapshot) clusters() []ClusterStatus {
 		byName[cluster].count(group).Want += n
 	})
 	for _, pod := range s.pods {
+		if s.isOfFormerCluster(pod) {
+			continue
+		}
 		cluster, group := byName[pod.Labels[v1alpha1.LabelCluster]], pod.Labels[v1alpha1.LabelGroup]
 		if cluster != nil && group != v1alpha1.GroupDriver && ready(pod) {
 			cluster.count(group).Ready++
@@ -218,10 +223,9 @@ func (c *ClusterStatus) count(group string) *Count {
 
 // countWanted reports how many pods each group shall have.
 func (s *snapshot) countWanted(report func(cluster, group string, n int32)) {
-	for _, cluster := range s.rayClusters {
-		name := cluster.Labels[v1alpha1.LabelCluster]
+	for name, spec := range s.raySpecs() {
 		report(name, v1alpha1.GroupHead, 1)
-		for _, group := range cluster.Spec.WorkerGroupSpecs {
+		for _, group := range spec.WorkerGroupSpecs {
 			if group.Replicas != nil {
 				report(name, group.GroupName, *group.Replicas)
 			}

@@ -24,7 +24,7 @@ type Change struct {
 // Up applies a run. Nothing is created unless the server accepts every object (but for RoleBindings, which it cannot judge before their
 // Roles are there). Up may be repeated while the run lives. It refuses a run that has ended with an *EndedError, one that is being removed
 // with a *RemovingError, one of another shape (backend, clusters) with an *OtherShapeError, one that is described otherwise with a
-// *ChangedError, and a cluster without the run's kinds with a *MissingKindError.
+// *ChangedError, and a cluster without the run's kinds with a *MissingKindError. A RayJob is created suspended and resumed; see bringUp.
 func (l *Launcher) Up(ctx context.Context, run *v1alpha1.Run) ([]Change, error) {
 	objects, err := manifests.Render(run)
 	if err != nil {
@@ -33,7 +33,13 @@ func (l *Launcher) Up(ctx context.Context, run *v1alpha1.Run) ([]Change, error) 
 	if err := l.refuse(ctx, run, objects); err != nil {
 		return nil, err
 	}
-	changes, err := l.applyAll(ctx, objects)
+	apply := l.applyAll
+	if run.Spec.Backend == v1alpha1.BackendRayJob {
+		apply = func(ctx context.Context, objects []*unstructured.Unstructured) ([]Change, error) {
+			return l.bringUp(ctx, run, objects)
+		}
+	}
+	changes, err := apply(ctx, objects)
 	if changed := (*ChangedError)(nil); errors.As(err, &changed) {
 		changed.Name = run.Metadata.Name
 		return nil, changed
@@ -44,18 +50,31 @@ func (l *Launcher) Up(ctx context.Context, run *v1alpha1.Run) ([]Change, error) 
 	return changes, nil
 }
 
-// applyAll tries every object, then applies them, up to the last Role first. A RoleBinding is not tried: to know that its user has the
-// rights that it gives, the server looks for the Role, unless that user may bind any.
+// applyAll tries every object, then applies them.
 func (l *Launcher) applyAll(ctx context.Context, objects []*unstructured.Unstructured) ([]Change, error) {
+	if err := l.tryAll(ctx, objects); err != nil {
+		return nil, err
+	}
+	return l.applyInOrder(ctx, objects)
+}
+
+// tryAll tries every object but RoleBindings: to know that its user has the rights that one gives, the server looks for the Role, unless
+// that user may bind any.
+func (l *Launcher) tryAll(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
 		if object.GetKind() == roleBindings.name {
 			continue
 		}
 		if err := l.try(ctx, object); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	first := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == roleBindings.name })
+	return nil
+}
+
+// applyInOrder applies objects, those up to the last Role first.
+func (l *Launcher) applyInOrder(ctx context.Context, objects []*unstructured.Unstructured) ([]Change, error) {
+	first := max(0, slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == roleBindings.name }))
 	var out []Change
 	for _, batch := range [][]*unstructured.Unstructured{objects[:first], objects[first:]} {
 		// Force, which is off, would delete and recreate an object that cannot be changed, and a run with it.
@@ -72,7 +91,7 @@ func (l *Launcher) applyAll(ctx context.Context, objects []*unstructured.Unstruc
 
 // try lets the server check an object without taking it.
 func (l *Launcher) try(ctx context.Context, object *unstructured.Unstructured) error {
-	subject := fmt.Sprintf("%s/%s/%s", object.GetKind(), object.GetNamespace(), object.GetName())
+	subject := id(object)
 	_, existing, next, err := l.apply.Diff(ctx, object.DeepCopy(), ssa.DefaultDiffOptions())
 	if err != nil {
 		return refusal(subject, err)
@@ -85,10 +104,20 @@ func explain(err error) error {
 	if missing := (*meta.NoKindMatchError)(nil); errors.As(err, &missing) {
 		return &MissingKindError{Kind: missing.GroupKind.Kind, Err: err}
 	}
-	if status := apierrors.APIStatus(nil); apierrors.IsNotFound(err) && errors.As(err, &status) {
-		if details := status.Status().Details; details != nil && details.Kind == "namespaces" {
-			return &NoNamespaceError{Namespace: details.Name}
-		}
+	if namespace := missingNamespace(err); namespace != "" {
+		return &NoNamespaceError{Namespace: namespace}
 	}
 	return err
+}
+
+// missingNamespace is the namespace that the server says is not there, or "".
+func missingNamespace(err error) string {
+	status := apierrors.APIStatus(nil)
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return ""
+	}
+	if details := status.Status().Details; details != nil && details.Kind == "namespaces" {
+		return details.Name
+	}
+	return ""
 }
