@@ -59,3 +59,29 @@ func TestTheHeadsOfARayJobMayEndItAndTheOtherClusters(t *testing.T) {
 	}
 	require.Equal(t, map[string][]string{"rayjobs": {"a"}, "rayclusters": {"a-gym"}}, may)
 }
+
+// TestRightsGrowWithThePolicyAlone: who restarts deletes pods, whose names nobody knows; who follows a suspension changes
+// the run's own objects.
+func TestRightsGrowWithThePolicyAlone(t *testing.T) {
+	t.Parallel()
+	verbs := func(failure v1alpha1.Failure, resource string) []string {
+		run := &v1alpha1.Run{}
+		run.Metadata.Name, run.Spec.Backend, run.Spec.Failure = "a", v1alpha1.BackendRayCluster, failure
+		run.Spec.Clusters = []v1alpha1.Cluster{{Name: "rl"}, {Name: "gym"}}
+		accounts := rbac.Accounts(run)
+		for _, rule := range accounts[len(accounts)-1].Role.Rules {
+			if rule.Resources[0] == resource {
+				return rule.Verbs
+			}
+		}
+		return nil
+	}
+	restart := v1alpha1.Failure{OnPeerFailure: v1alpha1.PeerFailureRestart, MaxRestarts: 1}
+	follow := v1alpha1.Failure{OnSuspend: v1alpha1.SuspendFollow}
+	require.Equal(t, []string{"get", "list", "watch", "delete"}, verbs(restart, "pods"))
+	require.Equal(t, []string{"get", "list", "watch"}, verbs(follow, "pods"))
+	for _, resource := range []string{"rayclusters", "jobs"} {
+		require.Equal(t, []string{"get", "list", "watch", "delete"}, verbs(restart, resource))
+		require.Equal(t, []string{"get", "list", "watch", "delete", "patch"}, verbs(follow, resource))
+	}
+}
