@@ -33,9 +33,8 @@ func (c *cluster) rayJob(run *v1alpha1.Run) *rayv1.RayJob {
 
 // writes are what a launcher asks the server to change, in order: POST rayjobs. A fault may answer in the server's place.
 type writes struct {
-	mu    sync.Mutex
-	list  []string
-	fault func(write string) *http.Response
+	mu   sync.Mutex
+	list []string
 }
 
 func (c *cluster) record(fault func(req *http.Request, write string) *http.Response) *writes {

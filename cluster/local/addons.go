@@ -70,7 +70,9 @@ func jobset(c Config, assets string) (supervisor.Spec, error) {
 func kuberay(c Config, assets string) supervisor.Spec {
 	spec := c.process(assets, "kuberay", fmt.Sprintf("tcp://%s:%d", nodeAddress, kuberayWebhookPort),
 		"--metrics-addr=0", "--health-probe-bind-address=127.0.0.1:8082",
-		"--enable-leader-election=false", "--enable-batch-scheduler=false")
+		"--enable-leader-election=false", "--enable-batch-scheduler=false",
+		// It asks the heads of RayJobs about their jobs; as a process of the node it does not know the cluster's names.
+		"--use-kubernetes-proxy")
 	// It finds the webhook's certificate below TMPDIR; there is no flag.
 	spec.Env = []string{"KUBECONFIG=" + c.kubeconfig("addons"), "ENABLE_WEBHOOKS=true", "TMPDIR=" + c.dir("tmp")}
 	return spec

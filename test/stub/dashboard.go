@@ -55,7 +55,7 @@ func (d dashboard) submit(w http.ResponseWriter, r *http.Request) {
 	}
 	job, isNew := d.jobs.submit(s.id(), s.Entrypoint)
 	if !isNew { // as Ray does
-		http.Error(w, fmt.Sprintf("Job with submission_id %s already exists", job.id), http.StatusInternalServerError)
+		http.Error(w, fmt.Sprintf("Job with submission_id %s already exists. Please use a different submission_id.", job.id), http.StatusInternalServerError)
 		return
 	}
 	writeJSON(w, http.StatusOK, map[string]string{"job_id": job.id, "submission_id": job.id})
@@ -87,14 +87,29 @@ type jobInfo struct {
 	Status     string `json:"status"`
 	Message    string `json:"message"`
 	ExitCode   *int   `json:"driver_exit_code"`
+	Started    int64  `json:"start_time"` // milliseconds since 1970
+	Ended      int64  `json:"end_time,omitempty"`
 }
 
+// tailLines is how many lines of the log Ray puts into the message of a job that failed.
+const tailLines = 10
+
+// describe has Ray's own words in the message (job_info_client and job_supervisor of 2.52): KubeRay hands on nothing else.
 func describe(j *job) jobInfo {
 	status, code := j.status()
-	info := jobInfo{Type: "SUBMISSION", Submission: j.id, Status: status}
+	info := jobInfo{Type: "SUBMISSION", Submission: j.id, Status: status, Started: j.started.UnixMilli(), Ended: j.endedAt()}
+	switch status {
+	case running:
+		info.Message = "Job is currently running."
+	case stopped:
+		info.Message = "Job was intentionally stopped."
+	case succeeded:
+		info.Message = "Job finished successfully."
+	case failed:
+		info.Message = fmt.Sprintf("Job entrypoint command failed with exit code %d, last available logs (truncated to 20,000 chars):\n%s", code, j.output.tail(tailLines))
+	}
 	if status == succeeded || status == failed {
 		info.ExitCode = &code
-		info.Message = fmt.Sprintf("Job entrypoint command ended with exit code %d", code) // Ray appends the end of the log
 	}
 	return info
 }

@@ -38,10 +38,13 @@ type job struct {
 	output     *output
 	done       chan struct{} // closed by finish when the child has ended
 
+	started time.Time
+
 	mu         sync.Mutex
 	cmd        *exec.Cmd
 	wasStopped bool
 	code       int
+	ended      time.Time
 }
 
 // submit starts a job. It tells whether the id is new; a second submission changes nothing.
@@ -51,7 +54,7 @@ func (j *jobs) submit(id, entrypoint string) (_ *job, isNew bool) {
 	if old := j.byID[id]; old != nil {
 		return old, false
 	}
-	next := &job{id: id, entrypoint: entrypoint, output: newOutput(), done: make(chan struct{})}
+	next := &job{id: id, entrypoint: entrypoint, output: newOutput(), done: make(chan struct{}), started: time.Now()}
 	j.byID[id] = next
 	next.start()
 	return next, true
@@ -115,7 +118,7 @@ func (j *job) wait() {
 
 func (j *job) finish(code int) {
 	j.mu.Lock()
-	j.code = code
+	j.code, j.ended = code, time.Now()
 	j.mu.Unlock()
 	close(j.done)
 	j.output.close() // last: who followed the output to its end finds the job ended
@@ -157,4 +160,14 @@ func (j *job) status() (status string, code int) {
 	default:
 		return failed, j.code
 	}
+}
+
+// endedAt is in milliseconds since 1970; 0 for a job that runs.
+func (j *job) endedAt() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.ended.IsZero() {
+		return 0
+	}
+	return j.ended.UnixMilli()
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -63,4 +65,11 @@ func (o *output) follow(ctx context.Context, write func([]byte) error) {
 		case <-changed:
 		}
 	}
+}
+
+// tail is the last n lines.
+func (o *output) tail(n int) string {
+	all, _, _ := o.from(0)
+	lines := slices.Collect(strings.Lines(string(all)))
+	return strings.Join(lines[max(0, len(lines)-n):], "")
 }

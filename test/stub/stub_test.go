@@ -256,6 +256,24 @@ func TestJobs(t *testing.T) {
 		require.Equal(t, 0, p.exitCode(t))
 		require.Contains(t, p.text.String(), "Job 'stopped' stopped")
 	})
+	t.Run("what KubeRay asks about the job of a RayJob", func(t *testing.T) {
+		status, _, err := fetch(t.Context(), h.dashboard+"/api/jobs/rayjob-x")
+		require.NoError(t, err)
+		require.Equal(t, http.StatusNotFound, status, "so that KubeRay submits it")
+		body := `{"entrypoint":"echo last words; exit 7","submission_id":"rayjob-x","metadata":{"a":"b"},"runtime_env":{"env_vars":{}}}`
+		resp, err := http.Post(h.dashboard+"/api/jobs/", "application/json", strings.NewReader(body))
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Equal(t, http.StatusOK, resp.StatusCode)
+		var info jobInfo
+		eventually(t, "the job ends", func() bool {
+			_, text, err := fetch(t.Context(), h.dashboard+"/api/jobs/rayjob-x")
+			return err == nil && json.Unmarshal([]byte(text), &info) == nil && info.Status == failed
+		})
+		require.Equal(t, "Job entrypoint command failed with exit code 7, last available logs (truncated to 20,000 chars):\nlast words\n", info.Message)
+		require.Positive(t, info.Started)
+		require.GreaterOrEqual(t, info.Ended, info.Started)
+	})
 	t.Run("Ray's own form of the request", func(t *testing.T) {
 		resp, err := http.Post(h.dashboard+"/api/jobs/", "application/json", strings.NewReader(`{"entrypoint":"echo $((1+2))","submission_id":"line"}`))
 		require.NoError(t, err)
