@@ -51,6 +51,9 @@ func apiserver(c Config, assets string) supervisor.Spec {
 		"--kubelet-client-certificate="+c.pki("apiserver-kubelet-client.crt"),
 		"--kubelet-client-key="+c.pki("apiserver-kubelet-client.key"),
 		"--allow-privileged=true",
+		// Gang scheduling of Kubernetes itself, alpha in 1.35. Pods that name no Workload do not notice.
+		"--feature-gates=GenericWorkload=true",
+		"--runtime-config=scheduling.k8s.io/v1alpha1=true",
 	)
 }
 
@@ -77,5 +80,6 @@ func scheduler(c Config, assets string) supervisor.Spec {
 		"--authorization-kubeconfig="+c.kubeconfig("kube-scheduler"),
 		"--bind-address=127.0.0.1",
 		"--leader-elect=false",
+		"--feature-gates=GenericWorkload=true,GangScheduling=true", // see the API server
 	)
 }
