@@ -30,9 +30,7 @@ func (p *part) readClaims(spec, container node) {
 		source.take()
 		p.claims = append(p.claims, claimUse{name, template, source})
 	}
-	if kept := left(claims); len(kept) > 0 {
-		p.overlay.addToContainer(p.container(), map[string]any{"resources": map[string]any{"claims": kept}})
-	}
+	p.keptClaims = left(claims)
 	p.overlay.add("resourceClaims", left(spec.at("resourceClaims"))...)
 }
 
@@ -72,11 +70,24 @@ func (m *maker) settleClaims() {
 			}
 			p.group.Claims = append(p.group.Claims, names[use.template])
 		}
+		p.keepClaims()
 	}
 	for _, s := range sources {
 		s.claim.Shared = len(s.clusters) > 1 && s.claim.ResourceClaimTemplate == ""
 		m.run.Spec.Claims = append(m.run.Spec.Claims, s.claim)
 	}
+}
+
+// keepClaims merges those that the Run has no field for. A list of claims is merged as a whole, so the others are in it too.
+func (p *part) keepClaims() {
+	if len(p.keptClaims) == 0 {
+		return
+	}
+	var all []any
+	for _, name := range p.group.Claims {
+		all = append(all, map[string]any{"name": name})
+	}
+	p.overlay.addToContainer(p.container(), map[string]any{"resources": map[string]any{"claims": append(all, p.keptClaims...)}})
 }
 
 // unique is the first name that is not taken.

@@ -52,6 +52,15 @@ func (m *maker) cluster(name string) *draft {
 	return nil
 }
 
+// lookAtIdle asks for a command where a cluster of a head alone runs nothing but Ray.
+func (m *maker) lookAtIdle() {
+	for i, d := range m.clusters {
+		if len(d.workers) == 0 && len(d.Head.Command) == 0 && d.Name != m.run.Spec.Driver.Cluster {
+			m.need("", "spec.clusters[%d].head.command: the head of cluster %s runs nothing but Ray; what was started in it by hand belongs here", i, d.Name)
+		}
+	}
+}
+
 // readNumber takes replicas; one pod is the default.
 func readNumber(w *v1alpha1.WorkerGroup, pods int32) {
 	if pods != 1 {

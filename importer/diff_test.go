@@ -20,6 +20,9 @@ func (d difference) String() string {
 	case "-":
 		return fmt.Sprintf("- %s: %s", d.path, brief(d.old))
 	case "+":
+		if _, is := d.new.(map[string]any); is {
+			return "+ " + d.path // how much it is may change with tandem
+		}
 		return fmt.Sprintf("+ %s: %s", d.path, brief(d.new))
 	default:
 		return fmt.Sprintf("~ %s: %s -> %s", d.path, brief(d.old), brief(d.new))

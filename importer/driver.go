@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -71,6 +72,9 @@ func (r *jobSetReader) readSubmission(job *replicatedJob, container node) {
 	}
 	for _, option := range job.submission.options {
 		at.dropPart(option, "tandem submits the job under the run's name and follows it to its end")
+		if !strings.HasPrefix(option, "--submission-id") && !slices.Contains(bareOptions, option) {
+			r.need("spec.driver", "%s of `ray job submit` has no field in the Run", option)
+		}
 	}
 	for _, statement := range job.submission.others {
 		at.dropPart(statement, "the pod of the driver only submits")

@@ -150,6 +150,7 @@ func (m *maker) finish() {
 	m.settlePods()
 	m.settleScheduling()
 	m.settleDriver()
+	m.lookAtIdle()
 	m.applyRenames()
 	m.dropOthers()
 	m.assemble()

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"fmt"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -44,6 +45,9 @@ func (m *maker) readInfra(o *object) error {
 	m.run.Spec.Backend = v1alpha1.BackendRayCluster
 	r.readRun()
 	r.readRoles()
+	if len(r.clusters) == 0 {
+		return fmt.Errorf("%s: kuberay has none of %s, so there is no Ray cluster to import", o.object, strings.Join(roles, ", "))
+	}
 	r.readLaunch(root.at("launch"))
 	r.readDeployments(root.at("deployments"))
 	r.dropDead()
@@ -199,7 +203,7 @@ func (r *infraReader) readDaemon(d *draft, daemon node) {
 		d.Head.Command = r.command(entry, entry.text())
 	}
 	for _, name := range daemon.at("env").keys() {
-		d.Head.Env = append(d.Head.Env, variable(daemon.at("env", name)))
+		d.Head.Env = append(d.Head.Env, variable(name, daemon.at("env", name)))
 	}
 	r.readServer(d, head)
 	daemon.at("submissionId").drop("the server runs beside Ray in the head, and not as a job")

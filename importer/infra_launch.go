@@ -9,9 +9,13 @@ import (
 )
 
 // variable is one of a mapping of variables.
-func variable(at node) corev1.EnvVar {
-	name := at.path[strings.LastIndexAny(at.path, ".[")+1:]
-	return corev1.EnvVar{Name: strings.TrimSuffix(name, "]"), Value: at.text()}
+func variable(name string, at node) corev1.EnvVar {
+	out := corev1.EnvVar{Name: name, Value: at.text()}
+	if name == jobIDVariable && out.Value != runName {
+		at.dropPart(out.Value, ownJobID)
+		out.Value = runName
+	}
+	return out
 }
 
 // readLaunch takes the driver.
@@ -36,7 +40,7 @@ func (r *infraReader) readLaunch(launch node) {
 		driver.Command = r.command(launch.at("entrypoint"), text)
 	}
 	for _, name := range launch.at("env").keys() {
-		driver.Env = append(driver.Env, variable(launch.at("env", name)))
+		driver.Env = append(driver.Env, variable(name, launch.at("env", name)))
 	}
 	launch.at("env").take()
 	launch.at("rayUploadPaths").drop(noUpload)

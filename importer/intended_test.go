@@ -27,7 +27,7 @@ var intended = []struct{ pattern, reason string }{
 	{`^. ResourceClaimTemplate/\S+ spec.spec.devices.requests\[`, "The request of a claim is called as the claim."},
 
 	{`^. JobSet/\S+ spec.failurePolicy.rules`, "There is a rule for each group: its name is what JobSet's events report."},
-	{`completionMode: Indexed|podFailurePolicy: |restartPolicy: Never`, "A pod that fails or is evicted fails its Job, once, and its logs stay (J1, J2)."},
+	{`completionMode: Indexed|podFailurePolicy|restartPolicy: Never`, "A pod that fails or is evicted fails its Job, once, and its logs stay (J1, J2)."},
 	{`^- .*initContainers\[wait-for-(rl|gym)-head\]`, "Waits for the head have a deadline (J4)."},
 	{`^[+] .*initContainers\[wait-for-(head|dashboard)\]`, "Waits for the head have a deadline (J4)."},
 	{`^[+] RayJob/\S+ spec.preRunningDeadlineSeconds`, "A cluster that never becomes ready is a failure after startupGrace."},

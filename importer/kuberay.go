@@ -108,6 +108,7 @@ func (m *maker) readCluster(d *draft, spec node, command func(*draft, *part, nod
 	p := m.addHead(d)
 	m.readRayGroup(d, p, head, command)
 	head.at("serviceType").dropUnless("ClusterIP", "the head is for the pods of the run; reach it by kubectl port-forward")
+	spec.at("workerGroupSpecs").is([]any{}) // a cluster may have none
 	for _, group := range spec.at("workerGroupSpecs").items() {
 		p, w := m.addWorkers(d, group.at("groupName").text())
 		readReplicas(w, group, isAutoscaling)

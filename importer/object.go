@@ -19,7 +19,7 @@ type object struct {
 // readObjects reads all documents. What is no Kubernetes object is recognised by what is in it.
 func readObjects(file File) ([]*object, error) {
 	if isHelmfile(file.Data) {
-		return []*object{{ledger: newLedger("helmfile "+file.Name, string(file.Data)), file: file.Name, kind: kindHelmfile, name: file.Name}}, nil
+		return []*object{{ledger: newLedger(file.Name, string(file.Data)), file: file.Name, kind: kindHelmfile, name: file.Name}}, nil
 	}
 	roots, err := documents(file)
 	if err != nil {
@@ -55,7 +55,11 @@ func newObject(file File, raw *yaml.Node, value any) *object {
 	if kind == "" {
 		kind, name = kindOf(mapping), file.Name
 	}
+	title := kind + "/" + name
+	if mapping["kind"] == nil {
+		title = file.Name
+	}
 	o := &object{file: file.Name, kind: kind, name: name, raw: raw, group: groupOf(mapping)}
-	o.ledger = newLedger(kind+"/"+name, value)
+	o.ledger = newLedger(title, value)
 	return o
 }

@@ -15,6 +15,7 @@ type part struct {
 	pullSecrets                            []string
 	topology                               *topology
 	claims                                 []claimUse
+	keptClaims                             []any // which the Run has no field for
 }
 
 func (p *part) isHead() bool   { return p.name == v1alpha1.GroupHead }

@@ -15,7 +15,7 @@ const (
 	ownAccount    = "tandem makes an account for the run that may use the run's own objects and no others; only sidecars get its token"
 	ownWait       = "tandem waits for the head itself, with a deadline (failure.startupGrace)"
 	ownWatch      = "tandem watches the other clusters itself (failure.onPeerFailure)"
-	ownRestart    = "tandem sets it: pods of a JobSet and the driver's never restart, so that their logs stay"
+	ownRestart    = "the backend decides whether pods restart"
 	ownPort       = "Ray's ports are those of the cluster (clusters[].ports)"
 	ownProbe      = "tandem's own probes ask Ray over HTTP, without starting a Python each time"
 	ownMetadata   = "tandem names and labels pods itself"

@@ -1,7 +1,7 @@
 package importer
 
 import (
-	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -110,19 +110,28 @@ func (r *rayStart) laterFlags() string {
 
 // before is the script up to a statement, without what tandem does itself and without variables that nothing else uses.
 func (s *script) before(at int) string {
-	end := int(s.stmts[at].Pos().Offset())
-	out, from := "", 0
+	out, from, kept := "", 0, false
 	for _, stmt := range s.stmts[:at] {
 		if !s.isOwn(stmt) && !(s.isLiteral(stmt) && s.isUnused(stmt, at)) {
+			_, option := calls(stmt, "set")
+			kept = kept || !option
 			continue
 		}
 		out += s.text[from:stmt.Pos().Offset()]
-		from = int(stmt.End().Offset())
-		from += len(s.text[from:]) - len(strings.TrimLeft(s.text[from:], "; \t"))
+		rest := strings.TrimLeft(s.text[stmt.End().Offset():], "; \t")
+		from = len(s.text) - len(strings.TrimPrefix(rest, "&&"))
 	}
-	out = strings.TrimSpace(out + s.text[min(from, end):end])
-	return strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(out, "&&"), "&&"))
+	if end := int(s.stmts[at].Pos().Offset()); from < end {
+		out += s.text[from:end]
+	}
+	if !kept {
+		return "" // options for nothing
+	}
+	out = blankLines.ReplaceAllString(strings.TrimSpace(out), "\n\n")
+	return strings.TrimSpace(strings.TrimSuffix(out, "&&"))
 }
+
+var blankLines = regexp.MustCompile(`\n\s*\n`)
 
 // isOwn: tandem's start script raises the limit of open files too.
 func (s *script) isOwn(stmt *syntax.Stmt) bool {
@@ -177,6 +186,3 @@ func keepsAlive(stmt *syntax.Stmt) bool {
 	}
 	return false
 }
-
-// flagNames are sorted.
-func (r *rayStart) flagNames() []string { return slices.Sorted(maps.Keys(r.flags)) }

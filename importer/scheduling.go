@@ -152,6 +152,8 @@ func (m *maker) settleTopology(s *v1alpha1.Scheduling) {
 	for _, p := range m.parts {
 		if p.topology != nil {
 			p.overlay.merge(map[string]any(p.topology.annotations), "metadata", "annotations")
+			m.need("spec.scheduling", "group %s/%s keeps its topology annotations, since not all groups with GPUs have the same; "+
+				"where one PodGroup holds the run, only scheduling.topology counts", p.cluster, p.name)
 		}
 	}
 }

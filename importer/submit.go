@@ -29,9 +29,9 @@ func parseSubmission(text string) *submission {
 		return nil
 	}
 	for i, stmt := range s.stmts {
-		submit, tee := stmt, (*syntax.Stmt)(nil)
+		submit, tee := stmt, (*syntax.BinaryCmd)(nil)
 		if pipe, is := stmt.Cmd.(*syntax.BinaryCmd); is && isPipe(pipe) {
-			submit, tee = pipe.X, pipe.Y
+			submit, tee = pipe.X, pipe
 		}
 		if args, is := calls(submit, "ray", "job", "submit"); is {
 			out := &submission{others: s.around(i)}
@@ -84,7 +84,7 @@ func (s *script) option(name, text string, value *syntax.Word, out *submission) 
 }
 
 // driver is the command that is submitted. What was piped into tee still is, and the exit code counts.
-func (s *script) driver(args []*syntax.Word, tee *syntax.Stmt) []string {
+func (s *script) driver(args []*syntax.Word, tee *syntax.BinaryCmd) []string {
 	words, known := s.literals(args)
 	if known && tee == nil {
 		return words
@@ -93,8 +93,11 @@ func (s *script) driver(args []*syntax.Word, tee *syntax.Stmt) []string {
 	if tee == nil {
 		return []string{"/bin/bash", "-c", text}
 	}
-	log := s.teeText(tee)
-	return []string{"/bin/bash", "-o", "pipefail", "-c", s.makeFolder(tee) + "{\n" + text + "\n} 2>&1 | " + log + "\n"}
+	into := " | "
+	if tee.Op == syntax.PipeAll || len(tee.X.Redirs) > 0 {
+		into = " 2>&1 | "
+	}
+	return []string{"/bin/bash", "-o", "pipefail", "-c", s.makeFolder(tee.Y) + "{\n" + text + "\n}" + into + s.teeText(tee.Y) + "\n"}
 }
 
 // quoted writes the command for a shell. One that is a script of a shell itself is that script.

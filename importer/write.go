@@ -49,6 +49,20 @@ func (m *maker) sources() []string {
 // structs are fields that Go writes even where they are empty.
 var structs = []string{"failure", "scheduling", "portRanges", "ports", "head"}
 
+// durations are fields that Go writes with all units, and some of them where they are not set.
+var durations = []string{"startupGrace", "unreadyGrace", "ttlAfterFinished", "activeDeadline", "idleTimeout", "stalenessGracePeriod"}
+
+// shortDuration is 15m for 15m0s, and 1h for 1h0m0s.
+func shortDuration(text string) string {
+	if short, is := strings.CutSuffix(text, "m0s"); is {
+		text = short + "m"
+	}
+	if short, is := strings.CutSuffix(text, "h0m"); is {
+		text = short + "h"
+	}
+	return text
+}
+
 // dropEmpty leaves out what a person would not write. It does not look into overlays and volumes, where an empty value has a meaning.
 func dropEmpty(n *yaml.Node) {
 	switch n.Kind {
@@ -60,11 +74,14 @@ func dropEmpty(n *yaml.Node) {
 		var kept []*yaml.Node
 		for i := 0; i < len(n.Content); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
+			if slices.Contains(durations, key.Value) {
+				value.Value = shortDuration(value.Value)
+			}
 			if key.Value != "podTemplate" && key.Value != "volumes" {
 				dropEmpty(value)
 			}
 			empty := value.Kind == yaml.MappingNode && len(value.Content) == 0 && slices.Contains(structs, key.Value)
-			if unset := strings.HasSuffix(key.Value, "Grace") && value.Value == "0s"; !empty && !unset {
+			if unset := slices.Contains(durations, key.Value) && value.Value == "0s"; !empty && !unset {
 				kept = append(kept, key, value)
 			}
 		}

@@ -1,0 +1,64 @@
+package importer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gotest.tools/v3/golden"
+
+	"github.com/tandem-rl/tandem/api/v1alpha1"
+	"github.com/tandem-rl/tandem/manifests"
+)
+
+// The Runs of our own inputs, each of which loads and renders, with what was dropped and what is needed.
+func TestInputsBecomeTheirGoldenRuns(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("testdata/in/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			result, err := Import([]File{read(t, name)}, options)
+			require.NoError(t, err)
+			base := filepath.Join("out", strings.TrimSuffix(filepath.Base(name), ".yaml"))
+			golden.AssertBytes(t, result.YAML, base+".run.golden.yaml")
+			golden.Assert(t, report(result), base+".report.golden")
+			run, err := v1alpha1.Load(result.YAML)
+			require.NoError(t, err)
+			run.Metadata.Namespace = "default"
+			_, err = manifests.Render(run)
+			require.NoError(t, err)
+		})
+	}
+}
+
+// report has a line for each value that was dropped, and for each need.
+func report(result *Result) string {
+	var out strings.Builder
+	for _, d := range result.Dropped {
+		fmt.Fprintf(&out, "%s %s\n    %s\n", d.Object, d, d.Reason)
+	}
+	for _, need := range result.Needs {
+		fmt.Fprintf(&out, "needs: %s\n", need)
+	}
+	return out.String()
+}
+
+func TestNothingIsReadTwiceAndTheSameInputGivesTheSameRun(t *testing.T) {
+	t.Parallel()
+	for _, name := range inputs(t) {
+		file := read(t, name)
+		before := string(file.Data)
+		first := outcomeOf(file)
+		require.Equal(t, first, outcomeOf(file))
+		require.Equal(t, before, string(file.Data), "the input is only read")
+		onDisk, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, before, string(onDisk))
+	}
+}
