@@ -202,16 +202,19 @@ func made(o *owner, name string) Gang {
 func jobGang(o *owner) Gang {
 	gang := made(o, o.meta.Name)
 	gang.Min = 1
-	gang.override(o.meta.Annotations)
+	gang.override(o.meta.Annotations, true)
 	return gang
 }
 
-// override puts the annotation in place of the minimum, as the podgrouper does; one that is no number leaves the pods ungrouped.
-func (g *Gang) override(annotations map[string]string) {
+// override puts the annotation in place of the minimum, as the podgrouper does; one that is no number leaves the pods ungrouped. What is
+// below 1 the CRD refuses; strict is false for the JobSets of 0.14, where the podgrouper ignores it.
+func (g *Gang) override(annotations map[string]string, strict bool) {
 	value, err := minMember(annotations)
 	switch {
 	case err != nil:
 		g.breaks(RuleMinMember, err.Error())
+	case value < 1 && strict && annotations[AnnotationMinMember] != "":
+		g.breaks(RuleMinMember, tooSmall(value))
 	case value > 0:
 		g.Min = value
 	}

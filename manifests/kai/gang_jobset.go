@@ -34,7 +34,7 @@ func jobSetFlat(features Features, o *owner) []Gang {
 		gang := made(o, o.meta.Name)
 		gang.Min = flatMinimum(features, gang.Pods)
 		if features.JobSetMinMember == UnitPods {
-			gang.override(o.meta.Annotations)
+			gang.override(o.meta.Annotations, features.JobSet == JobSetFlatMin1)
 		}
 		return []Gang{gang}
 	}
@@ -45,7 +45,7 @@ func jobSetFlat(features Features, o *owner) []Gang {
 			Min: flatMinimum(features, g.pods), Pods: g.pods, members: []member{{o, g}},
 		}
 		if features.JobSetMinMember == UnitPods {
-			gang.override(o.meta.Annotations)
+			gang.override(o.meta.Annotations, features.JobSet == JobSetFlatMin1)
 		}
 		out = append(out, gang)
 	}
@@ -72,7 +72,7 @@ func jobSetTree(features Features, o *owner) Gang {
 	case err != nil:
 		gang.breaks(RuleMinMember, err.Error())
 	case o.meta.Annotations[AnnotationMinMember] != "" && override < 1:
-		gang.breaks(RuleMinMember, fmt.Sprintf("annotation %s is %d and must be at least 1", AnnotationMinMember, override))
+		gang.breaks(RuleMinMember, tooSmall(override))
 	case override > 0:
 		gang.MinSubGroup = min(override, int32(len(jobs)))
 	}
@@ -92,7 +92,7 @@ func (g *Gang) addReplicatedJob(job *v1alpha2.ReplicatedJob) {
 	case err != nil:
 		g.breaks(RuleMinMember, err.Error())
 	case job.Template.Annotations[AnnotationMinMember] != "" && override < 1:
-		g.breaks(RuleMinMember, fmt.Sprintf("annotation %s of %q is %d and must be at least 1", AnnotationMinMember, job.Name, override))
+		g.breaks(RuleMinMember, fmt.Sprintf("replicatedJob %q: %s", job.Name, tooSmall(override)))
 	case override > 0:
 		minimum = override
 	}

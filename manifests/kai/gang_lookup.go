@@ -99,6 +99,10 @@ func minMember(annotations map[string]string) (int32, error) {
 	return int32(value), nil
 }
 
+func tooSmall(value int32) string {
+	return fmt.Sprintf("annotation %s is %d and must be at least 1", AnnotationMinMember, value)
+}
+
 // constraint reads topology annotations. KAI ignores a topology without a level.
 func constraint(annotations map[string]string) *TopologyConstraint {
 	c := &TopologyConstraint{
