@@ -116,10 +116,14 @@ func unexplained(p Policy, pod Pod, stuck string, now time.Time) Action {
 	if now.Before(report) {
 		return Action{Kind: Wait, Reason: "no Event names a cause", At: report}
 	}
-	if pod.Cause.Reason == "" {
-		return Action{Kind: Unexplained, Reason: stuck + ", and no Event names a cause"}
+	why := stuck + ", and no Event names a cause"
+	if pod.Cause.Reason != "" {
+		why = fmt.Sprintf("%s, and %s was last seen at %s", stuck, pod.Cause.Reason, pod.Cause.Last.UTC().Format(time.RFC3339))
 	}
-	return Action{Kind: Unexplained, Reason: fmt.Sprintf("%s, and %s was last seen at %s", stuck, pod.Cause.Reason, pod.Cause.Last.UTC().Format(time.RFC3339))}
+	if pod.Cause.Warning != "" {
+		why += "; the kubelet's last warning is " + pod.Cause.Warning
+	}
+	return Action{Kind: Unexplained, Reason: why}
 }
 
 // judgeBudgets returns why a pod may not be deleted, or nil. The node comes first: that it is excluded is worth more than

@@ -66,6 +66,9 @@ var cases = []struct {
 	{"W3 a pod that no Event has explained for long", func(o *Observation) {
 		o.Pods[0].Cause, o.Pods[0].Scheduled = Cause{}, start.Add(-10*time.Minute)
 	}, nil, Unexplained, "stuck on node node-1 since 2026-01-01T11:50:00Z, and no Event names a cause", 0},
+	{"a pod that waits for a volume", func(o *Observation) {
+		o.Pods[0].Cause, o.Pods[0].Scheduled = Cause{Warning: "FailedMount: no such secret"}, start.Add(-10*time.Minute)
+	}, nil, Unexplained, "stuck on node node-1 since 2026-01-01T11:50:00Z, and no Event names a cause; the kubelet's last warning is FailedMount: no such secret", 0},
 	{"a pod whose last Event is old", func(o *Observation) {
 		o.Pods[0].Cause.Last, o.Pods[0].Scheduled = start.Add(-6*time.Minute), start.Add(-10*time.Minute)
 	}, nil, Unexplained, "stuck on node node-1 since 2026-01-01T11:50:00Z, and FailedPrepareDynamicResources was last seen at 2026-01-01T11:54:00Z", 0},

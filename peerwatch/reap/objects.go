@@ -151,6 +151,7 @@ type event struct {
 	Regarding struct {
 		UID string `json:"uid"`
 	} `json:"regarding"`
+	Type                string    `json:"type"`
 	Reason              string    `json:"reason"`
 	Note                string    `json:"note"`
 	EventTime           time.Time `json:"eventTime"`
@@ -170,16 +171,18 @@ func (e event) fromKubelet() bool {
 
 // last is when it was seen last.
 func (e event) last() time.Time {
-	latest := e.EventTime
-	for _, t := range []time.Time{e.Series.LastObservedTime, e.DeprecatedLastTimestamp} {
-		if t.After(latest) {
-			latest = t
-		}
-	}
+	latest := later(e.EventTime, later(e.Series.LastObservedTime, e.DeprecatedLastTimestamp))
 	if latest.IsZero() {
 		return e.Metadata.CreationTimestamp
 	}
 	return latest
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // progress are the reasons of Events that the kubelet writes once a sandbox is there.
@@ -189,17 +192,21 @@ var progress = []string{"Pulling", "Pulled", "Created", "Started"}
 // text of a probe or of a pull may speak of deadlines too.
 func causeOf(uid string, events []event, causes []string) Cause {
 	var cause Cause
-	var got time.Time
+	var got, warned time.Time
 	for _, e := range events {
 		if e.Regarding.UID != uid || !e.fromKubelet() {
 			continue
 		}
 		last := e.last()
-		if slices.Contains(causes, e.Reason) && !last.Before(cause.Last) {
-			cause = Cause{Reason: e.Reason, Note: e.Note, Last: last}
-		}
-		if slices.Contains(progress, e.Reason) && last.After(got) {
-			got = last
+		switch {
+		case slices.Contains(causes, e.Reason):
+			if !last.Before(cause.Last) {
+				cause.Reason, cause.Note, cause.Last = e.Reason, e.Note, last
+			}
+		case slices.Contains(progress, e.Reason):
+			got = later(got, last)
+		case e.Type == "Warning" && !last.Before(warned):
+			cause.Warning, warned = e.Reason+": "+e.Note, last
 		}
 	}
 	cause.Over = got.After(cause.Last)

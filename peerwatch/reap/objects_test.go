@@ -140,7 +140,7 @@ func TestWhichPodsTolerateTheTaint(t *testing.T) {
 // of is an Event of the kubelet about the pod.
 func of(reason string, at time.Time) eventsv1.Event {
 	return eventsv1.Event{
-		Reason: reason, Note: "note of " + reason, Regarding: corev1.ObjectReference{UID: "uid-1"},
+		Type: corev1.EventTypeWarning, Reason: reason, Note: "note of " + reason, Regarding: corev1.ObjectReference{UID: "uid-1"},
 		DeprecatedSource: corev1.EventSource{Component: "kubelet"}, DeprecatedLastTimestamp: metav1.NewTime(at),
 	}
 }
@@ -160,6 +160,7 @@ func TestCauses(t *testing.T) {
 	another.Regarding.UID = "uid-0"
 	forged.ReportingController, forged.DeprecatedSource.Component = "somebody", ""
 	deadline.Note = "Readiness probe failed: context deadline exceeded"
+	warned := Cause{Warning: "Unhealthy: Readiness probe failed: context deadline exceeded"}
 	for _, tc := range []struct {
 		name   string
 		events []eventsv1.Event
@@ -170,7 +171,7 @@ func TestCauses(t *testing.T) {
 		{"the newest counts", []eventsv1.Event{sandbox, of("NetworkNotReady", minute(0))}, cause},
 		{"a series", []eventsv1.Event{series}, cause},
 		{"one without a time", []eventsv1.Event{bare}, cause},
-		{"W3 a probe that spoke of a deadline", []eventsv1.Event{deadline}, Cause{}},
+		{"W3 a probe that spoke of a deadline", []eventsv1.Event{deadline}, warned},
 		{"W3 one about an earlier pod of the same name", []eventsv1.Event{another}, Cause{}},
 		{"one that is not the kubelet's", []eventsv1.Event{forged}, Cause{}},
 		{"a pull after the cause shows that the sandbox is there", []eventsv1.Event{sandbox, of("Pulling", minute(2))}, over},

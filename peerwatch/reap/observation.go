@@ -37,6 +37,8 @@ type Cause struct {
 	Last         time.Time
 	// Over: a later Event shows that the sandbox is there. Kubelets before 1.29 do not say so in the pod's status.
 	Over bool
+	// Warning is the kubelet's last about something else; it is for people only.
+	Warning string
 }
 
 // suspect tells whether the pod has been preparing for too long, and if it prepares at all, when that will be.
