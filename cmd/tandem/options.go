@@ -101,6 +101,9 @@ func (o *options) loadRun(file string) (*v1alpha1.Run, error) {
 	if err != nil {
 		return nil, &runFileError{file, err}
 	}
+	if run.Spec.User == "" {
+		run.Spec.User = currentUser()
+	}
 	return run, o.settleNamespace(run)
 }
 
