@@ -66,7 +66,7 @@ func (p *Plan) judgeKinds(s *Sight) {
 			p.cannotTell(about, seen.Err)
 		case !seen.Value:
 			p.find(Missing, about, "the cluster does not know it; %s", bringers[kind.Group])
-		case kind.Group != "" && strings.Contains(kind.Group, "."):
+		case bringers[kind.Group] != "":
 			served = append(served, kind.Kind)
 		}
 	}

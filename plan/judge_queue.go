@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -105,8 +106,8 @@ func (p *Plan) judgeShares(s *Sight, queue *QueueSeen, want Resources) {
 			p.find(Short, about, "%s: the run cannot be preempted, so it must fit the quota: it wants %s, and %s of %s are taken",
 				share.name, amount(wanted), amount(fixed[share.name]), amount(quota))
 		case allocated[share.name]+wanted > quota:
-			p.find(Warning, about, "%s: over its quota of %s with what runs already (%s): the run may be taken down for others",
-				share.name, amount(quota), amount(allocated[share.name]))
+			p.find(Warning, about, "%s: the run wants %s, and %s of the quota of %s are taken: what is over it may be taken down for others",
+				share.name, amount(wanted), amount(allocated[share.name]), amount(quota))
 		}
 	}
 }
@@ -171,9 +172,9 @@ func (p *Plan) judgeTopology(s *Sight) {
 	}
 	for _, level := range []string{wanted.Required, wanted.Preferred} {
 		if level != "" && !slices.ContainsFunc(s.Topology.Value.Spec.Levels, func(l kai.TopologyLevel) bool { return l.NodeLabel == level || l.Alias == level }) {
-			p.find(Missing, about, "has no level %s, only %v", level, levels)
+			p.find(Missing, about, "has no level %s, only %s", level, strings.Join(levels, ", "))
 			return
 		}
 	}
-	p.find(OK, about, "has the levels %v", levels)
+	p.find(OK, about, "has the levels %s", strings.Join(levels, ", "))
 }

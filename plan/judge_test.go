@@ -94,7 +94,7 @@ func TestEachThingThatIsNotThereIsTold(t *testing.T) {
 		},
 		{
 			"no level", func(s *Sight) { s.Topology.Value.Spec.Levels = s.Topology.Value.Spec.Levels[:1] },
-			"missing: topology dc: has no level example.com/rack, only [example.com/block]",
+			"missing: topology dc: has no level example.com/rack, only example.com/block",
 		},
 		{
 			"no queue", func(s *Sight) { s.Queues.Value = s.Queues.Value[1:] },
@@ -180,7 +180,7 @@ func TestWhatWorksInSpiteOfAWarningFits(t *testing.T) {
 		},
 		{
 			"over the quota of a queue", func(s *Sight) { s.Queues.Value[0].Spec.Resources.GPU.Quota = 16 },
-			Finding{Warning, "queue rl-team", "nvidia.com/gpu: over its quota of 16 with what runs already (0): the run may be taken down for others"},
+			Finding{Warning, "queue rl-team", "nvidia.com/gpu: the run wants 32, and 0 of the quota of 16 are taken: what is over it may be taken down for others"},
 		},
 		{
 			"a resource quota that holds for other pods", func(s *Sight) {

@@ -77,41 +77,50 @@ func TestPodsFindRoomOrWhatIsShortIsTold(t *testing.T) {
 	}{
 		{"as many nodes as pods", roomy{pods: 4, gpus: 8, nodes: gpuNodes(8, 8, 8, 8)}, fits},
 		{
-			"one node less", roomy{pods: 4, gpus: 8, nodes: gpuNodes(8, 8, 8)},
+			"one node less",
+			roomy{pods: 4, gpus: 8, nodes: gpuNodes(8, 8, 8)},
 			"short: nvidia.com/gpu: group rl/trainer wants 4 x 8, and 3 nodes have 8 free",
 		},
 		{
-			"GPUs that others hold", roomy{pods: 4, gpus: 8, nodes: gpuNodes(8, 8, 8, 8), running: []corev1.Pod{running("n1", nil, "1", 1)}},
+			"GPUs that others hold",
+			roomy{pods: 4, gpus: 8, nodes: gpuNodes(8, 8, 8, 8), running: []corev1.Pod{running("n1", nil, "1", 1)}},
 			"short: nvidia.com/gpu: group rl/trainer wants 4 x 8, and 3 nodes have 8 free (4 nodes have 8 when idle)",
 		},
 		{
 			"GPUs that the run itself holds are its own",
-			roomy{pods: 1, gpus: 8, nodes: gpuNodes(8), running: []corev1.Pod{running("n0", map[string]string{v1alpha1.LabelRun: "qwen3-grpo"}, "1", 8)}}, fits,
+			roomy{pods: 1, gpus: 8, nodes: gpuNodes(8), running: []corev1.Pod{running("n0", map[string]string{v1alpha1.LabelRun: "qwen3-grpo"}, "1", 8)}},
+			fits,
 		},
 		{"a pod on a node that is gone", roomy{pods: 1, gpus: 8, nodes: gpuNodes(8), running: []corev1.Pod{running("gone", nil, "1", 8)}}, fits},
 		{"several pods on one node", roomy{pods: 5, gpus: 2, nodes: gpuNodes(8, 2)}, fits},
 		{
-			"several pods on one node, and not enough", roomy{pods: 6, gpus: 2, nodes: gpuNodes(8, 3)},
+			"several pods on one node, and not enough",
+			roomy{pods: 6, gpus: 2, nodes: gpuNodes(8, 3)},
 			"short: nvidia.com/gpu: group rl/trainer wants 6 x 2, and 2 nodes have room for 5",
 		},
 		{
-			"several pods on one node, if others went", roomy{pods: 6, gpus: 2, nodes: gpuNodes(8, 4), running: []corev1.Pod{running("n1", nil, "1", 2)}},
+			"several pods on one node, if others went",
+			roomy{pods: 6, gpus: 2, nodes: gpuNodes(8, 4), running: []corev1.Pod{running("n1", nil, "1", 2)}},
 			"short: nvidia.com/gpu: group rl/trainer wants 6 x 2, and 2 nodes have room for 5 (room for 6 when idle)",
 		},
 		{
-			"no GPU at all", roomy{pods: 1, gpus: 8},
+			"no GPU at all",
+			roomy{pods: 1, gpus: 8},
 			"short: nvidia.com/gpu: group rl/trainer wants 1 x 8, and no node has 8 free",
 		},
 		{
-			"one node", roomy{pods: 2, gpus: 8, nodes: gpuNodes(8)},
+			"one node",
+			roomy{pods: 2, gpus: 8, nodes: gpuNodes(8)},
 			"short: nvidia.com/gpu: group rl/trainer wants 2 x 8, and 1 node has 8 free",
 		},
 		{
-			"memory", roomy{pods: 2, gpus: 1, nodes: gpuNodes(8), change: trainer(func(w *v1alpha1.WorkerGroup) { w.Resources = asks("1", "300Gi") })},
+			"memory",
+			roomy{pods: 2, gpus: 1, nodes: gpuNodes(8), change: trainer(func(w *v1alpha1.WorkerGroup) { w.Resources = asks("1", "300Gi") })},
 			"short: memory: group rl/trainer wants 2 x 300.03Gi, and 1 node has 300.03Gi free",
 		},
 		{
-			"another device", roomy{pods: 1, gpus: 1, nodes: gpuNodes(8), change: trainer(func(w *v1alpha1.WorkerGroup) {
+			"another device",
+			roomy{pods: 1, gpus: 1, nodes: gpuNodes(8), change: trainer(func(w *v1alpha1.WorkerGroup) {
 				w.Resources = corev1.ResourceList{"rdma/hca": *quantity(4)}
 			})},
 			"short: rdma/hca: group rl/trainer wants 1 x 4, and no node has 4 free",
@@ -133,7 +142,8 @@ func TestPodsFindRoomOrWhatIsShortIsTold(t *testing.T) {
 			"short: cpu: group rl/trainer wants 1 x 40.01, and no node with enough nvidia.com/gpu and memory has 40.01 free (2 nodes with enough nvidia.com/gpu and memory have 40.01 when idle)",
 		},
 		{
-			"pods that a node may have", roomy{pods: 3, gpus: 1, nodes: changed(gpuNodes(8), func(n *corev1.Node) { n.Status.Allocatable[corev1.ResourcePods] = *quantity(2) })},
+			"pods that a node may have",
+			roomy{pods: 3, gpus: 1, nodes: changed(gpuNodes(8), func(n *corev1.Node) { n.Status.Allocatable[corev1.ResourcePods] = *quantity(2) })},
 			"short: pods: group rl/trainer wants 3 pods, and 1 node with enough nvidia.com/gpu and memory and cpu has room for 2",
 		},
 		{
@@ -145,14 +155,16 @@ func TestPodsFindRoomOrWhatIsShortIsTold(t *testing.T) {
 			w.NodeSelector = map[string]string{"rack": "r0"}
 		})}, fits},
 		{
-			"node affinity", roomy{pods: 1, gpus: 1, nodes: gpuNodes(8), change: trainer(func(w *v1alpha1.WorkerGroup) {
+			"node affinity",
+			roomy{pods: 1, gpus: 1, nodes: gpuNodes(8), change: trainer(func(w *v1alpha1.WorkerGroup) {
 				w.PodTemplate = v1alpha1.NewPodTemplate([]byte(`{"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
 					{"nodeSelectorTerms": [{"matchExpressions": [{"key": "rack", "operator": "In", "values": ["r7"]}]}]}}}}}`))
 			})},
 			"short: nodes: group rl/trainer wants 1 pod, and no node is for it: 2 not selected",
 		},
 		{
-			"a taint", roomy{pods: 1, gpus: 1, nodes: changed(gpuNodes(8), taint)},
+			"a taint",
+			roomy{pods: 1, gpus: 1, nodes: changed(gpuNodes(8), taint)},
 			"short: nvidia.com/gpu: group rl/trainer wants 1 x 1, and no node has 1 free; not for it: 1 tainted nvidia.com/gpu:NoSchedule",
 		},
 		{"a taint that is tolerated", roomy{pods: 1, gpus: 1, nodes: changed(gpuNodes(8), taint), change: trainer(func(w *v1alpha1.WorkerGroup) {
@@ -162,24 +174,28 @@ func TestPodsFindRoomOrWhatIsShortIsTold(t *testing.T) {
 			n.Spec.Taints = []corev1.Taint{{Key: "a", Effect: corev1.TaintEffectPreferNoSchedule}}
 		})}, fits},
 		{
-			"cordoned nodes", roomy{pods: 1, gpus: 1, nodes: changed(gpuNodes(8), func(n *corev1.Node) { n.Spec.Unschedulable = true })},
+			"cordoned nodes",
+			roomy{pods: 1, gpus: 1, nodes: changed(gpuNodes(8), func(n *corev1.Node) { n.Spec.Unschedulable = true })},
 			"short: nvidia.com/gpu: group rl/trainer wants 1 x 1, and no node has 1 free; not for it: 1 cordoned",
 		},
 		{
-			"nodes that are not ready", roomy{pods: 1, gpus: 1, nodes: changed(gpuNodes(8, 8), func(n *corev1.Node) {
+			"nodes that are not ready",
+			roomy{pods: 1, gpus: 1, nodes: changed(gpuNodes(8, 8), func(n *corev1.Node) {
 				n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
 			})},
 			"short: nvidia.com/gpu: group rl/trainer wants 1 x 1, and no node has 1 free; not for it: 2 not ready",
 		},
 		{
-			"ports of the node", roomy{pods: 3, gpus: 1, nodes: gpuNodes(8, 8), change: trainer(func(w *v1alpha1.WorkerGroup) {
+			"ports of the node",
+			roomy{pods: 3, gpus: 1, nodes: gpuNodes(8, 8), change: trainer(func(w *v1alpha1.WorkerGroup) {
 				w.PodTemplate = v1alpha1.NewPodTemplate([]byte(`{"spec": {"hostNetwork": true}}`))
 			})},
 			"short: nvidia.com/gpu: group rl/trainer wants 3 x 1, and 2 nodes have 1 free",
 		},
 		{"two segments in two racks", roomy{pods: 4, segment: 2, gpus: 8, level: "rack", nodes: gpuNodes(8, 8, 8, 8)}, fits},
 		{
-			"a group in one rack", roomy{pods: 4, gpus: 8, level: "rack", nodes: gpuNodes(8, 8, 8, 8)},
+			"a group in one rack",
+			roomy{pods: 4, gpus: 8, level: "rack", nodes: gpuNodes(8, 8, 8, 8)},
 			"short: nvidia.com/gpu: group rl/trainer wants 4 x 8 within one rack, and in the best, r0, 2 nodes have 8 free; not for it: 1 without label rack",
 		},
 		{
@@ -188,11 +204,13 @@ func TestPodsFindRoomOrWhatIsShortIsTold(t *testing.T) {
 			"short: nvidia.com/gpu: group rl/trainer-segment-1 wants 2 x 8 within one rack, and in the best, r0, 1 node has 8 free; not for it: 1 without label rack",
 		},
 		{
-			"nodes without the level", roomy{pods: 1, gpus: 1, level: "row", nodes: gpuNodes(8)},
+			"nodes without the level",
+			roomy{pods: 1, gpus: 1, level: "row", nodes: gpuNodes(8)},
 			"short: nodes: group rl/trainer wants 1 pod within one row, and no node is for it: 2 without label row",
 		},
 		{
-			"CPUs that the trainer takes", roomy{pods: 1, gpus: 8, nodes: gpuNodes(8), change: func(run *v1alpha1.Run) {
+			"CPUs that the trainer takes",
+			roomy{pods: 1, gpus: 8, nodes: gpuNodes(8), change: func(run *v1alpha1.Run) {
 				run.Spec.Clusters[0].Workers[0].Resources, run.Spec.Clusters[0].Head.Resources = asks("60", "1Gi"), asks("10", "1Gi")
 			}},
 			"short: cpu: group rl/head wants 1 x 10.02, and no node has 10.02 free beside the rest of the run (1 node has 10.02 when idle)",
