@@ -44,19 +44,6 @@ func (r Restart) formers() former {
 	return set
 }
 
-// backoff is how long the attempt that follows n restarts must have lasted before it is given up: nothing at first, then
-// twice as long each time. Like that of a container, it is not noticed by a run that fails rarely.
-func (p Policy) backoff(n int) time.Duration {
-	if n == 0 {
-		return 0
-	}
-	wait := p.RestartBackoff
-	for range n - 1 {
-		wait = min(2*wait, p.RestartBackoffMax)
-	}
-	return wait
-}
-
 // finishAfter is how long whoever began a restart is left alone with it. He reads logs before he deletes pods.
 const finishAfter = 5 * time.Second
 

@@ -41,6 +41,7 @@ func TestAgainstAPIServer(t *testing.T) {
 		"P6 a forbidden delete names the rule and does not stop the others":   testForbiddenDelete,
 		"P6 a delete is tried again until it is confirmed":                    testStubbornDelete,
 		"a refusal of a server that has just started is not final":            testColdServer,
+		"a watcher that was held up looks again before it believes a grace":   testHeldUp,
 		"the role of the contract is enough":                                  testRole,
 		"P3 a token that expires is read again":                               testExpiredToken,
 		"P10 a peer whose head's node is lost, watcher and all":               testLostNode,
@@ -309,6 +310,21 @@ func testColdServer(t *testing.T, s *server) {
 		require.False(t, step.Kind != StepPostMortem && step.Err != nil, "%s: %v", step.Name, step.Err) // there is no kubelet
 	}
 	r.requireClustersGone(t)
+}
+
+// testHeldUp: its process did not run for an hour, in which the head of a peer was well again.
+func testHeldUp(t *testing.T, s *server) {
+	r := s.newRun(t, "stalled")
+	watcher, err := New(Config{Run: r.name, Namespace: "default", Self: r.cluster("rl"), Peers: []Ref{r.cluster("gym")}, Policy: DefaultPolicy()}, s.cfg)
+	require.NoError(t, err)
+	obs, err := watcher.look(t.Context(), begin(r.cluster("rl"), []Ref{r.cluster("gym")}, Ref{}, watcher.now()))
+	require.NoError(t, err)
+	gym(&obs).UnreadySince = watcher.now()
+	later := watcher.now().Add(time.Hour)
+	watcher.now = func() time.Time { return later }
+	require.Equal(t, Fail, Decide(DefaultPolicy(), obs, later).Kind)
+	action, _ := watcher.confirm(t.Context(), obs)
+	require.Equal(t, Action{Kind: Wait}, action)
 }
 
 func testRole(t *testing.T, s *server) {
