@@ -125,7 +125,9 @@ func TestQueuesThatWouldRunNothingAreNotBuilt(t *testing.T) {
 		{"its own parent", func(q *kai.QueueTree) { q.Parent = "team" }, "a queue cannot be its own parent"},
 		{"a name that is no label", func(q *kai.QueueTree) { q.Leaf = strings.Repeat("q", 64) }, "must be no more than 63"},
 		{"a limit of 0", func(q *kai.QueueTree) { q.Limit["nvidia.com/gpu"] = resource.MustParse("0") }, "limit.nvidia.com/gpu 0: no pod that asks for it would ever run"},
-		{"a negative quota", func(q *kai.QueueTree) { q.Quota[corev1.ResourceCPU] = resource.MustParse("-1") }, "quota.cpu -1: must not be negative"},
+		{"a negative quota", func(q *kai.QueueTree) { q.Quota[corev1.ResourceCPU] = resource.MustParse("-2") }, "quota.cpu -2: must not be negative"},
+		{"a negative limit", func(q *kai.QueueTree) { q.Limit[corev1.ResourceCPU] = resource.MustParse("-1") }, "leave out a limit for none"},
+		{"a quota without bound above a limit", func(q *kai.QueueTree) { q.Quota["nvidia.com/gpu"] = resource.MustParse("-1") }, "quota.nvidia.com/gpu -1: exceeds the limit of 16"},
 		{"a quota above the limit", func(q *kai.QueueTree) { q.Limit["nvidia.com/gpu"] = resource.MustParse("4") }, "quota.nvidia.com/gpu 8: exceeds the limit of 4"},
 		{"another resource", func(q *kai.QueueTree) { q.Quota["rdma/hca"] = resource.MustParse("1") }, "quota.rdma/hca: queues share out [cpu memory nvidia.com/gpu] only"},
 	} {
@@ -136,6 +138,20 @@ func TestQueuesThatWouldRunNothingAreNotBuilt(t *testing.T) {
 			_, err := kai.NewQueues(tree)
 			require.ErrorContains(t, err, c.want)
 		})
+	}
+}
+
+func TestAQuotaWithoutBoundIsMinusOneInEveryUnit(t *testing.T) {
+	t.Parallel()
+	unlimited := resource.MustParse("-1")
+	queues, err := kai.NewQueues(kai.QueueTree{Parent: "department", Leaf: "team", Quota: corev1.ResourceList{corev1.ResourceCPU: unlimited, corev1.ResourceMemory: unlimited}})
+	require.NoError(t, err)
+	for _, queue := range queues {
+		require.Equal(t, kai.QueueResources{
+			CPU:    kai.QueueResource{Quota: kai.Unlimited, Limit: kai.Unlimited},
+			Memory: kai.QueueResource{Quota: kai.Unlimited, Limit: kai.Unlimited},
+			GPU:    kai.QueueResource{Quota: 0, Limit: kai.Unlimited},
+		}, queue.Spec.Resources)
 	}
 }
 

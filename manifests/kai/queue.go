@@ -55,8 +55,8 @@ type QueueTree struct {
 	Parent, Leaf string
 	DisplayName  string // of the leaf, in metrics and logs; default its name
 	Priority     *int   // of the leaf; KAI's default is 100
-	// Quota is what the queue may claim from others: cpu, memory and nvidia.com/gpu. What is not named has none. Only pods within the
-	// quota of the queue and its ancestors can be non-preemptible.
+	// Quota is what the queue may claim from others: cpu, memory and nvidia.com/gpu. What is not named has none, -1 is without bound.
+	// Only pods within the quota of the queue and its ancestors can be non-preemptible.
 	Quota corev1.ResourceList
 	// Limit is what it may use at most. What is not named has no limit.
 	Limit corev1.ResourceList
@@ -106,7 +106,8 @@ func (t QueueTree) problems() []error {
 	}
 	for _, name := range shared {
 		quota := t.Quota[name]
-		if limit, limited := t.Limit[name]; limited && quota.Cmp(limit) > 0 {
+		limit, limited := t.Limit[name]
+		if limited && (quota.Cmp(limit) > 0 || isUnlimited(quota)) {
 			errs = append(errs, fmt.Errorf("quota.%s %s: exceeds the limit of %s; lower it or raise the limit", name, quota.String(), limit.String()))
 		}
 	}
@@ -123,8 +124,10 @@ func checkResources(list string, resources corev1.ResourceList) []error {
 		switch {
 		case !slices.Contains(shared, name):
 			errs = append(errs, fmt.Errorf("%s.%s: queues share out %v only; leave it out", list, name, shared))
+		case list == "quota" && isUnlimited(quantity):
 		case quantity.Sign() < 0:
-			errs = append(errs, fmt.Errorf("%s.%s %s: must not be negative; leave it out for none", list, name, quantity.String()))
+			errs = append(errs, fmt.Errorf("%s.%s %s: must not be negative; write a quota of -1 for one without bound, and leave out a limit for none",
+				list, name, quantity.String()))
 		case list == "limit" && quantity.IsZero():
 			errs = append(errs, fmt.Errorf("%s.%s 0: no pod that asks for it would ever run; leave it out for no limit", list, name))
 		}
@@ -135,7 +138,9 @@ func checkResources(list string, resources corev1.ResourceList) []error {
 func resources(quota, limit corev1.ResourceList, weight *float64) QueueResources {
 	one := func(name corev1.ResourceName) QueueResource {
 		out := QueueResource{Limit: Unlimited, OverQuotaWeight: weight}
-		if quantity, ok := quota[name]; ok {
+		if quantity, ok := quota[name]; ok && isUnlimited(quantity) {
+			out.Quota = Unlimited
+		} else if ok {
 			out.Quota = amount(name, quantity)
 		}
 		if quantity, ok := limit[name]; ok {
@@ -145,6 +150,8 @@ func resources(quota, limit corev1.ResourceList, weight *float64) QueueResources
 	}
 	return QueueResources{CPU: one(corev1.ResourceCPU), Memory: one(corev1.ResourceMemory), GPU: one(resourceGPU)}
 }
+
+func isUnlimited(quantity resource.Quantity) bool { return quantity.CmpInt64(Unlimited) == 0 }
 
 // amount is a quantity in the units of a queue, rounded up so that a gang of exactly this size fits.
 func amount(name corev1.ResourceName, quantity resource.Quantity) float64 {
