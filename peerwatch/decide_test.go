@@ -167,6 +167,18 @@ var decisions = []decision{
 	{"a worker group that was never complete", func(o *Observation) {
 		gym(o).Groups = []Group{{Name: "gpu", Min: 2, Have: 1}}
 	}, late, Wait, "", 0},
+	{"a worker that an autoscaler takes away", func(o *Observation) {
+		gym(o).Groups = []Group{{Name: "gpu", Min: 1, Have: 1, Complete: true, Elastic: true}}
+		gym(o).Workers[0].Group, gym(o).Workers[0].Deleting = "gpu", true
+	}, late, Wait, "", 0},
+	{"a worker that an autoscaler asked for and finds no node", func(o *Observation) {
+		gym(o).Groups = []Group{{Name: "gpu", Elastic: true}}
+		gym(o).Workers[0].Group = "gpu"
+		gym(o).Workers[0].trouble(Unschedulable, "0/3 nodes", 0)
+	}, late, Wait, "", 0},
+	{"a group with an autoscaler that is below its minimum", func(o *Observation) {
+		gym(o).Groups = []Group{{Name: "gpu", Min: 2, Have: 1, Complete: true, Elastic: true, ShortSince: start}}
+	}, early, Fail, `worker group "gpu" of RayCluster gym has had 1 of 2 workers for 2m0s`, 0},
 	{"pods that KubeRay cannot make are waited for", func(o *Observation) {
 		gym(o).Failure, gym(o).FailureSince = "FailedCreateWorkerPod: exceeded quota", start
 	}, time.Minute, Wait, "", 5 * time.Minute},

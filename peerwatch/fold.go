@@ -210,8 +210,8 @@ func (p Pod) since(before []Pod, now time.Time) Pod {
 // countWorkers notes which groups are complete, and since when one that was is not. A worker that vanished between two
 // looks is missed by nothing else.
 func (c Peer) countWorkers(now time.Time) Peer {
-	if !c.isRayCluster() {
-		return c // a RayJob's groups are not told, and others are counted by their controllers
+	if !c.traits().ray {
+		return c // others are counted by their controllers
 	}
 	have := map[string]int{}
 	for _, pod := range c.workers() {

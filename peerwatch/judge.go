@@ -90,7 +90,8 @@ func judgeHead(p Policy, c Peer, pod Pod, now time.Time) *Action {
 	return judgePod(p, c, pod, "head pod", now)
 }
 
-// judgeWorkers looks at the pods of a cluster that is there to stay: its size is fixed, so each of them is missed.
+// judgeWorkers looks at the pods of a cluster that is there to stay. Each of them is missed, but for those of a group that
+// an autoscaler sizes, of which only the number counts.
 // Their readiness is left to Ray: a head says how its cluster is.
 func judgeWorkers(p Policy, c Peer, now time.Time) *Action {
 	if c.PodsBlind != "" || c.Blind != "" || !c.usable() {
@@ -102,6 +103,9 @@ func judgeWorkers(p Policy, c Peer, now time.Time) *Action {
 	}
 	var verdicts []*Action
 	for _, pod := range c.workers() {
+		if c.elastic(pod) {
+			continue
+		}
 		verdicts = append(verdicts, judgePod(p, c, pod, what, now))
 	}
 	return worst(verdicts...)

@@ -155,6 +155,15 @@ func TestFoldOfOtherKinds(t *testing.T) {
 		require.Equal(t, "two", c.FirstHead)
 		require.Nil(t, judgePeer(DefaultPolicy(), c, start))
 	})
+	t.Run("the groups of a RayJob are those of its cluster", func(t *testing.T) {
+		var o object
+		require.NoError(t, json.Unmarshal([]byte(`{"spec":{"rayClusterSpec":{"enableInTreeAutoscaling":true,"workerGroupSpecs":[
+			{"groupName":"fixed","minReplicas":2,"maxReplicas":2,"numOfHosts":2},{"groupName":"elastic","minReplicas":0,"maxReplicas":4}]}}}`), &o))
+		require.Equal(t, []Group{{Name: "fixed", Min: 4}, {Name: "elastic", Elastic: true}}, readRayJob(o).groups)
+		require.Empty(t, readRayCluster(o).groups)
+		require.NoError(t, json.Unmarshal([]byte(`{"spec":{"workerGroupSpecs":[{"groupName":"w","minReplicas":1,"maxReplicas":2}]}}`), &o))
+		require.Equal(t, []Group{{Name: "w", Min: 1}}, readRayCluster(o).groups, "nobody scales it")
+	})
 	t.Run("pods that cannot be known yet are not missed", func(t *testing.T) {
 		obs := begin(Ref{Name: "rl"}, []Ref{{Deployment, "x"}}, Ref{}, start)
 		require.Empty(t, obs.Peers[1].PodsBlind)

@@ -57,11 +57,14 @@ type condition struct {
 type object struct {
 	Metadata objectMeta `json:"metadata"`
 	Spec     struct {
-		Suspend                  bool          `json:"suspend"`
-		Groups                   []workerGroup `json:"workerGroupSpecs"`
-		ShutdownAfterJobFinishes bool          `json:"shutdownAfterJobFinishes"`
-		Replicas                 *int          `json:"replicas"`
-		Selector                 labelSelector `json:"selector"`
+		Suspend bool `json:"suspend"`
+		raySpec
+		// of a RayJob
+		RayCluster               raySpec `json:"rayClusterSpec"`
+		ShutdownAfterJobFinishes bool    `json:"shutdownAfterJobFinishes"`
+		// of a StatefulSet or Deployment
+		Replicas *int          `json:"replicas"`
+		Selector labelSelector `json:"selector"`
 	} `json:"spec"`
 	Status struct {
 		Conditions []condition `json:"conditions"`
@@ -79,9 +82,16 @@ type object struct {
 	} `json:"status"`
 }
 
+// raySpec is of a RayCluster.
+type raySpec struct {
+	Autoscales bool          `json:"enableInTreeAutoscaling"`
+	Groups     []workerGroup `json:"workerGroupSpecs"`
+}
+
 type workerGroup struct {
 	Name    string `json:"groupName"`
 	Min     int    `json:"minReplicas"`
+	Max     int    `json:"maxReplicas"`
 	Hosts   int    `json:"numOfHosts"`
 	Suspend bool   `json:"suspend"`
 }
@@ -94,10 +104,10 @@ func (g workerGroup) minimum() int {
 	return g.Min * max(g.Hosts, 1)
 }
 
-func (o object) workerGroups() []Group {
-	groups := make([]Group, 0, len(o.Spec.Groups))
-	for _, spec := range o.Spec.Groups {
-		groups = append(groups, Group{Name: spec.Name, Min: spec.minimum()})
+func (s raySpec) groups() []Group {
+	groups := make([]Group, 0, len(s.Groups))
+	for _, spec := range s.Groups {
+		groups = append(groups, Group{Name: spec.Name, Min: spec.minimum(), Elastic: s.Autoscales && spec.Max > spec.Min})
 	}
 	return groups
 }

@@ -73,6 +73,8 @@ type Peer struct {
 type Group struct {
 	Name      string
 	Min, Have int
+	// Elastic: an autoscaler adds and takes away pods above the minimum.
+	Elastic bool
 	// Complete remembers that it had them all; ShortSince is when it ceased to, zero while it has them.
 	Complete   bool
 	ShortSince time.Time
@@ -97,6 +99,11 @@ func (c Peer) own(pods []Pod) []Pod {
 // owns: the pods of most kinds belong to something in between, or are selected by labels alone.
 func (c Peer) owns(pod Pod) bool {
 	return c.Seen && (!c.isRayCluster() || pod.Owner == c.FirstUID)
+}
+
+// elastic: one pod of its group more or less says nothing.
+func (c Peer) elastic(pod Pod) bool {
+	return slices.ContainsFunc(c.Groups, func(g Group) bool { return g.Elastic && g.Name == pod.Group })
 }
 
 // pods are all pods of the peer.

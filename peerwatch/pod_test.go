@@ -91,7 +91,7 @@ func TestTroubleOfAPod(t *testing.T) {
 func clusterOf(group string, minimum, hosts int) object {
 	var c object
 	c.Metadata.UID = "gym-1"
-	c.Spec.Groups = []workerGroup{{Name: group, Min: minimum, Hosts: hosts}}
+	c.Spec.raySpec.Groups = []workerGroup{{Name: group, Min: minimum, Hosts: hosts}}
 	return c
 }
 

@@ -23,7 +23,7 @@ type reading struct {
 }
 
 func readRayCluster(o object) reading {
-	r := reading{suspended: o.suspended(), groups: o.workerGroups()}
+	r := reading{suspended: o.suspended(), groups: o.Spec.groups()}
 	r.readRay(o.Status.Conditions)
 	return r
 }
@@ -44,7 +44,7 @@ func (r *reading) readRay(conditions []condition) {
 // readRayJob: KubeRay calls a Ray job that somebody stopped Complete, which is no success. A retry has another cluster.
 func readRayJob(o object) reading {
 	s := o.Status
-	r := reading{incarnation: s.RayClusterName, holds: !o.Spec.ShutdownAfterJobFinishes}
+	r := reading{incarnation: s.RayClusterName, groups: o.Spec.RayCluster.groups(), holds: !o.Spec.ShutdownAfterJobFinishes}
 	r.readRay(s.RayClusterStatus.Conditions)
 	said := condition{Reason: s.Reason, Message: s.Message}.text()
 	switch s.JobDeploymentStatus {
