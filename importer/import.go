@@ -194,19 +194,19 @@ func (m *maker) result() (*Result, error) {
 	}
 	out.YAML = data
 	if out.Run, err = v1alpha1.Load(data); err != nil {
-		return nil, &InvalidError{YAML: data, Err: err}
+		return nil, &InvalidError{Result: out, Err: err}
 	}
 	return out, nil
 }
 
-// InvalidError says why what was made of the files is no Run. It holds the file as far as it goes.
+// InvalidError says why what was made of the files is no Run yet. It holds the result without [Result.Run], so that the file can be mended.
 type InvalidError struct {
-	YAML []byte
-	Err  error
+	Result *Result
+	Err    error
 }
 
 func (e *InvalidError) Error() string {
-	return fmt.Sprintf("what comes out is not valid yet: %v", e.Err)
+	return fmt.Sprintf("what comes out is no valid Run yet: %v", e.Err)
 }
 
 func (e *InvalidError) Unwrap() error { return e.Err }

@@ -48,7 +48,10 @@ func importFiles(o *options, names []string, flags importOptions) error {
 		return err
 	}
 	result, err := importer.Import(files, importer.Options{Name: flags.name, User: flags.userName()})
-	if err != nil {
+	if invalid := (*importer.InvalidError)(nil); errors.As(err, &invalid) {
+		result = invalid.Result
+		err = hinted{&runFileError{flags.outputName(), invalid.Err}, "the file is written as far as it goes; --name gives the run another name"}
+	} else if err != nil {
 		return &runFileError{strings.Join(names, ", "), err}
 	}
 	if err := o.writeRun(flags.output, result.YAML); err != nil {
@@ -56,7 +59,15 @@ func importFiles(o *options, names []string, flags importOptions) error {
 	}
 	reportDropped(o.ErrOut, result.Dropped)
 	reportNeeds(o.ErrOut, result.Needs)
-	return nil
+	return err
+}
+
+// outputName is what the written file is called in messages.
+func (f importOptions) outputName() string {
+	if f.output == "" {
+		return "the Run"
+	}
+	return f.output
 }
 
 func (o *options) readFiles(names []string) ([]importer.File, error) {
