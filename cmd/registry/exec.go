@@ -25,9 +25,12 @@ const (
 
 // execute runs a command as a child in a process group of its own, forwards signals to the group, and ends as the
 // command does. A command that fails by itself, not because it was told to stop, is reported as the run's failure.
+// One that was told to stop has not done its work: where it ends with 0, the code is the signal's, or a Job would take
+// an eviction for success. When the run is over and its pods are deleted, nobody reads the code.
 func execute(ctx context.Context, args []string, std streams) error {
 	c := newCommand("exec")
 	c.flags.SetOutput(std.err)
+	serves := c.flags.Bool("until-stopped", false, "the command is a server: if it ends before it is told to stop, the run has failed, with exit code 0 too")
 	if err := c.flags.Parse(args); err != nil { // flags after the command belong to it
 		return usageOrHelp(err)
 	}
@@ -40,7 +43,13 @@ func execute(ctx context.Context, args []string, std streams) error {
 	}
 	child := newChild(c.flags.Args(), std)
 	code := child.run()
-	if code != exitOK && !child.told {
+	switch {
+	case code == exitOK && child.told != 0:
+		code = exitSignal + int(child.told)
+	case code == exitOK && *serves:
+		report(ctx, to, child.describe(code)+"; it should serve until it is told to stop")
+		code = exitFailed
+	case code != exitOK && child.told == 0:
 		report(ctx, to, child.describe(code))
 	}
 	if code == exitOK {
@@ -62,8 +71,8 @@ func report(ctx context.Context, to endpoints, message string) {
 type child struct {
 	cmd   *exec.Cmd
 	tail  *tail
-	told  bool  // it was told to stop
-	cause error // why it could not be started
+	told  syscall.Signal // the first that told it to stop
+	cause error          // why it could not be started
 }
 
 func newChild(args []string, std streams) *child {
@@ -100,7 +109,9 @@ func (c *child) run() int {
 		case <-ended:
 			return codeOf(c.cmd.ProcessState)
 		case received := <-signals:
-			c.told = c.told || tellsToStop(received)
+			if c.told == 0 && tellsToStop(received) {
+				c.told = received.(syscall.Signal)
+			}
 			_ = syscall.Kill(-c.cmd.Process.Pid, received.(syscall.Signal)) // it may just have ended
 		}
 	}
