@@ -18,15 +18,16 @@ type Claim struct {
 type ComputeDomain struct {
 	// NumNodes that must have joined before pods start; 0 (default) lets them start at once.
 	NumNodes int32 `json:"numNodes,omitempty"`
-	// APIVersion of the driver's objects; default DefaultComputeDomainAPI.
+	// APIVersion of the driver's objects.
 	APIVersion string `json:"apiVersion,omitempty"`
 }
 
 // DeviceClaim is a number of devices of a class for each pod.
 type DeviceClaim struct {
+	// DeviceClass is the class that the devices are of; it must exist in the cluster.
 	DeviceClass string `json:"deviceClass"`
 	// Count of devices; default 1.
 	Count int64 `json:"count,omitempty"`
-	// APIVersion of the ResourceClaimTemplate; default DefaultResourceAPI.
+	// APIVersion of the ResourceClaimTemplate.
 	APIVersion string `json:"apiVersion,omitempty"`
 }

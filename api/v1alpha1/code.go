@@ -26,6 +26,8 @@ type GitSource struct {
 
 // ClaimSource is a folder of a PersistentVolumeClaim.
 type ClaimSource struct {
+	// ClaimName is the PersistentVolumeClaim, in the run's namespace.
 	ClaimName string `json:"claimName"`
-	SubPath   string `json:"subPath,omitempty"`
+	// SubPath is the folder within the volume; default its root.
+	SubPath string `json:"subPath,omitempty"`
 }

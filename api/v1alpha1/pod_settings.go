@@ -11,30 +11,38 @@ import (
 // PodSettings are what pods have in common: all of the run, of a cluster or of a group. Lists of the three are joined, and of two entries
 // of one name the nearer to the pod wins.
 type PodSettings struct {
+	// Env are variables of the Ray container.
 	Env []corev1.EnvVar `json:"env,omitempty"`
 	// EnvFrom takes every key of a Secret or ConfigMap as a variable.
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 	// Volumes are mounted into the Ray container.
-	Volumes      []Volume            `json:"volumes,omitempty"`
-	NodeSelector map[string]string   `json:"nodeSelector,omitempty"`
-	Tolerations  []corev1.Toleration `json:"tolerations,omitempty"`
+	Volumes []Volume `json:"volumes,omitempty"`
+	// NodeSelector are labels that a node must have.
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// Tolerations are taints that a node may have.
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 	// PodTemplate is merged last (strategic merge, as kubectl patch does) and can say all that a pod can. The Ray container is called ray.
 	PodTemplate *PodTemplate `json:"podTemplate,omitempty"`
 }
 
 // Volume is a volume and where the Ray container sees it.
 type Volume struct {
+	// Name of the volume, unique in the pod.
 	Name string `json:"name"`
 	// VolumeSource is any that a pod can have: persistentVolumeClaim, hostPath, emptyDir, secret, configMap, ...
 	corev1.VolumeSource `json:",inline"`
-	Mounts              []Mount `json:"mounts,omitempty"`
+	// Mounts are where the Ray container sees it; without one only containers of the pod template can.
+	Mounts []Mount `json:"mounts,omitempty"`
 }
 
 // Mount is a place where a volume is seen.
 type Mount struct {
-	Path     string `json:"path"`
-	SubPath  string `json:"subPath,omitempty"`
-	ReadOnly bool   `json:"readOnly,omitempty"`
+	// Path in the container.
+	Path string `json:"path"`
+	// SubPath is a folder or file of the volume; default its root.
+	SubPath string `json:"subPath,omitempty"`
+	// ReadOnly refuses writes.
+	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
 // PodTemplate is a part of a pod template (corev1.PodTemplateSpec), to be merged into others. It keeps the directives of strategic merge

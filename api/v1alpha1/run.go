@@ -25,6 +25,7 @@ type Run struct {
 
 // Metadata names the run. The name is also the job id that the training code uses.
 type Metadata struct {
+	// Name of the run; lower-case letters, digits and -, beginning with a letter. How long it may be depends on the backend.
 	Name string `json:"name"`
 	// Namespace is optional in the file; the CLI fills it from --namespace or the kubeconfig context.
 	Namespace string `json:"namespace,omitempty"`
@@ -34,12 +35,14 @@ type Metadata struct {
 type Spec struct {
 	Backend Backend `json:"backend"`
 	// Image is the trainer image: Ray and the training code.
-	Image            string            `json:"image"`
-	ImagePullPolicy  corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
-	ImagePullSecrets []string          `json:"imagePullSecrets,omitempty"`
-	// SidecarImage holds /registry and /peerwatch; default DefaultSidecarImage.
+	Image string `json:"image"`
+	// ImagePullPolicy of all containers; default Kubernetes' own.
+	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
+	// ImagePullSecrets are names of Secrets for registries that ask for credentials.
+	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
+	// SidecarImage holds /registry and /peerwatch.
 	SidecarImage string `json:"sidecarImage,omitempty"`
-	// RayVersion tells KubeRay which Ray the image holds; default DefaultRayVersion.
+	// RayVersion tells KubeRay which Ray the image holds.
 	RayVersion string `json:"rayVersion,omitempty"`
 	// User is who owns the run: a label on all of its objects. The CLI fills in the user of the operating system.
 	User string `json:"user,omitempty"`
@@ -112,10 +115,14 @@ type OnPeerFailure string
 
 // The reactions to the failure of a peer. They are what peerwatch's --policy is called.
 const (
+	// PeerFailureCascade takes the whole run down.
 	PeerFailureCascade OnPeerFailure = "cascade"
+	// PeerFailureRestart starts all clusters again, maxRestarts times at most, then takes the run down.
 	PeerFailureRestart OnPeerFailure = "restart"
-	PeerFailureSignal  OnPeerFailure = "signal"
-	PeerFailureIgnore  OnPeerFailure = "ignore"
+	// PeerFailureSignal reports the failure to the registry, where everybody who waits sees it, and deletes nothing.
+	PeerFailureSignal OnPeerFailure = "signal"
+	// PeerFailureIgnore does nothing.
+	PeerFailureIgnore OnPeerFailure = "ignore"
 )
 
 // OnSuspend is what a suspended cluster means.
@@ -123,13 +130,17 @@ type OnSuspend string
 
 // The meanings of a suspension. They are what peerwatch's --suspended is called.
 const (
-	SuspendWait   OnSuspend = "wait"
+	// SuspendWait waits until it is resumed.
+	SuspendWait OnSuspend = "wait"
+	// SuspendFollow suspends the others too, and resumes them with it.
 	SuspendFollow OnSuspend = "follow"
-	SuspendFail   OnSuspend = "fail"
+	// SuspendFail takes the run down.
+	SuspendFail OnSuspend = "fail"
 )
 
 // Cluster is one Ray cluster of the run. The pod settings in it are those of all its pods.
 type Cluster struct {
+	// Name of the cluster, unique in the run: rl, gym, generation, or any other.
 	Name string `json:"name"`
 	// Ports are Ray's own ports on the head.
 	Ports       RayPorts `json:"ports,omitempty"`
@@ -159,9 +170,12 @@ type Autoscaler struct {
 
 // RayPorts are the ports a Ray head listens on.
 type RayPorts struct {
-	GCS       int32 `json:"gcs,omitempty"`
+	// GCS is where Ray's nodes find their cluster.
+	GCS int32 `json:"gcs,omitempty"`
+	// Dashboard serves the dashboard and takes jobs.
 	Dashboard int32 `json:"dashboard,omitempty"`
-	Client    int32 `json:"client,omitempty"`
+	// Client is for Ray Client.
+	Client int32 `json:"client,omitempty"`
 }
 
 // Group is pods of one shape.
@@ -176,7 +190,8 @@ type Group struct {
 	GPUs int32 `json:"gpus,omitempty"`
 	// Resources are the requests of the Ray container. Extended resources such as rdma/hca or vpc.amazonaws.com/efa become limits too.
 	Resources corev1.ResourceList `json:"resources,omitempty"`
-	Limits    corev1.ResourceList `json:"limits,omitempty"`
+	// Limits of the Ray container; default none, but those of the resources that must have one.
+	Limits corev1.ResourceList `json:"limits,omitempty"`
 	// Claims are names of the run's claims that each pod gets.
 	Claims []string `json:"claims,omitempty"`
 	// Ports are further container ports, by name.
@@ -189,6 +204,7 @@ type Group struct {
 
 // WorkerGroup is a named group with a number of pods.
 type WorkerGroup struct {
+	// Name of the group, unique in its cluster.
 	Name string `json:"name"`
 	// Replicas is the number of pods; default 1. Of an autoscaling group it is the number at start.
 	Replicas *int32 `json:"replicas,omitempty"`
@@ -235,12 +251,14 @@ type Condition struct {
 // HTTPGet holds when a GET on the pod answers 2xx.
 type HTTPGet struct {
 	// Port may be omitted with Publish.File: the port of the published URL is asked.
-	Port int32  `json:"port,omitempty"`
+	Port int32 `json:"port,omitempty"`
+	// Path that is asked for, beginning with /.
 	Path string `json:"path"`
 }
 
 // Driver is the process whose exit ends the run. It is submitted as a Ray job to the head of Cluster.
 type Driver struct {
+	// Cluster is the one whose head runs the driver.
 	Cluster string `json:"cluster"`
 	// Command is run as it stands here, without a shell; $(TANDEM_RUN) and the like are expanded.
 	Command []string `json:"command"`
@@ -249,7 +267,8 @@ type Driver struct {
 	Env []corev1.EnvVar `json:"env,omitempty"`
 	// Resources are the requests of the pod that submits the driver and follows its log. The driver itself runs in the head's pod.
 	Resources corev1.ResourceList `json:"resources,omitempty"`
-	Limits    corev1.ResourceList `json:"limits,omitempty"`
+	// Limits of the same pod; default none.
+	Limits corev1.ResourceList `json:"limits,omitempty"`
 	// ActiveDeadline is how long the driver may run in all, waits and retries included; then the run fails. Default: no limit.
 	ActiveDeadline *metav1.Duration `json:"activeDeadline,omitempty"`
 	// Retries is how often a driver that failed is submitted again; default 0.

@@ -11,8 +11,7 @@ type Scheduling struct {
 	// Gang is which pods are scheduled all or none: run, all of the run; cluster, those of each cluster; none. Default: run with kai and
 	// workload (and with kueue where the run is one object), else none.
 	Gang Gang `json:"gang,omitempty"`
-	// KAIVersion is the version of the KAI scheduler that is installed, as 0.17 or 0.16.8: what is rendered depends on it. Default
-	// DefaultKAIVersion with kai.
+	// KAIVersion is the version of the KAI scheduler that is installed, as 0.17 or 0.16.8: what is rendered depends on it.
 	KAIVersion string `json:"kaiVersion,omitempty"`
 	// PriorityClass of all pods; it must exist in the cluster.
 	PriorityClass string `json:"priorityClass,omitempty"`
@@ -30,9 +29,13 @@ type Scheduler string
 
 // The schedulers.
 const (
-	SchedulerDefault  Scheduler = "default"
-	SchedulerKAI      Scheduler = "kai"
-	SchedulerKueue    Scheduler = "kueue"
+	// SchedulerDefault is the cluster's default scheduler.
+	SchedulerDefault Scheduler = "default"
+	// SchedulerKAI is the KAI scheduler.
+	SchedulerKAI Scheduler = "kai"
+	// SchedulerKueue is Kueue, which admits; the default scheduler places.
+	SchedulerKueue Scheduler = "kueue"
+	// SchedulerWorkload is the default scheduler with Kubernetes' own gang scheduling.
 	SchedulerWorkload Scheduler = "workload"
 )
 
@@ -41,9 +44,12 @@ type Gang string
 
 // The gangs.
 const (
-	GangRun     Gang = "run"
+	// GangRun starts all pods of the run together.
+	GangRun Gang = "run"
+	// GangCluster starts the pods of each cluster together.
 	GangCluster Gang = "cluster"
-	GangNone    Gang = "none"
+	// GangNone starts each pod when it has room.
+	GangNone Gang = "none"
 )
 
 // Topology keeps each worker group that has GPUs, or each of its segments, within one domain of a KAI Topology.
