@@ -4,9 +4,9 @@ import (
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 )
 
-// driverInGang: the driver of a JobSet is one of its pods. Elsewhere it waits for the heads and holds nothing meanwhile.
+// driverInGang: the pod that submits the driver is one of the run, where there is one.
 func (p *painter) driverInGang() bool {
-	return p.run.Spec.Scheduling.Gang == v1alpha1.GangRun && p.run.Spec.Backend == v1alpha1.BackendJobSet
+	return p.run.Spec.Scheduling.Gang == v1alpha1.GangRun && p.run.Spec.Backend.DriverHasPod()
 }
 
 // gangs puts the clusters into frames of what starts together.

@@ -42,6 +42,7 @@ func TestPicturesAreAsTheyWere(t *testing.T) {
 	for name, run := range map[string]*v1alpha1.Run{
 		"disagg-jobset":     example(t, "disagg-jobset.yaml"),
 		"disagg-raycluster": example(t, "disagg-raycluster.yaml"),
+		"disagg-rayjob":     example(t, "disagg-rayjob.yaml"),
 		"rich":              loaded(t, rich),
 		"awkward":           loaded(t, awkward),
 		"fleet":             fleet(t, 3, 100, short),

@@ -82,8 +82,8 @@ func (p *painter) objectOf(cluster *v1alpha1.Cluster) string {
 	switch {
 	case !p.run.Spec.Backend.OnKubeRay():
 		return ""
-	case p.run.Spec.Backend == v1alpha1.BackendRayJob && cluster.Name == p.run.Spec.Driver.Cluster:
-		return "RayJob " + v1alpha1.RayClusterName(p.run.Metadata.Name, cluster.Name)
+	case p.run.InRayJob(cluster):
+		return "RayJob " + v1alpha1.RayJobName(p.run.Metadata.Name)
 	}
 	return "RayCluster " + v1alpha1.RayClusterName(p.run.Metadata.Name, cluster.Name)
 }
@@ -94,7 +94,7 @@ func (p *painter) driver() Node {
 	case v1alpha1.BackendJobSet:
 		node.Lines = []string{"replicatedJob of the JobSet"}
 	case v1alpha1.BackendRayJob:
-		node.Lines = []string{"submitted by KubeRay"}
+		node.Lines = []string{"submitted by KubeRay, no pod"}
 	default:
 		node.Lines = []string{"Job " + v1alpha1.DriverJobName(p.run.Metadata.Name)}
 	}

@@ -28,8 +28,8 @@ func TestAGangIsAFrameAroundWhatStartsTogether(t *testing.T) {
 		frames  []string
 		driver  bool // in a gang
 	}{
-		{"all clusters of the run, and not the driver's Job", v1alpha1.BackendRayCluster, v1alpha1.GangRun, []string{"gang", "registry"}, false},
-		{"the driver of a JobSet is a pod of it", v1alpha1.BackendJobSet, v1alpha1.GangRun, []string{"gang", "registry"}, true},
+		{"all clusters of the run, and the driver's pod", v1alpha1.BackendRayCluster, v1alpha1.GangRun, []string{"gang", "registry"}, true},
+		{"a RayJob's driver has no pod", v1alpha1.BackendRayJob, v1alpha1.GangRun, []string{"gang", "registry"}, false},
 		{"one for each cluster", v1alpha1.BackendRayCluster, v1alpha1.GangCluster, []string{"gang", "gang", "gang", "registry"}, false},
 		{"none", v1alpha1.BackendJobSet, v1alpha1.GangNone, []string{"rl", "generation", "gym", "registry"}, false},
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,7 +44,26 @@ func (p *Plan) readAccounts() error {
 		}
 		p.Accounts = append(p.Accounts, account)
 	}
+	for i := range p.crews {
+		p.readForeign(&p.crews[i])
+	}
 	return nil
+}
+
+// readForeign notes tokens that a pod template asks for.
+func (p *Plan) readForeign(c *crew) {
+	name := cmp.Or(c.template.Spec.ServiceAccountName, "default")
+	containers := withToken(c.template.Spec)
+	i := slices.IndexFunc(p.Accounts, func(a Account) bool { return a.Name == name })
+	switch {
+	case len(containers) == 0 || i >= 0 && p.Accounts[i].rules != nil:
+		return
+	case i < 0:
+		i = len(p.Accounts)
+		p.Accounts = append(p.Accounts, Account{Name: name, May: []string{"what its own bindings say, which are not the run's"}})
+	}
+	account := &p.Accounts[i]
+	account.UsedBy, account.Containers = union(account.UsedBy, c.name()), union(account.Containers, containers...)
 }
 
 // union appends what is not there yet.

@@ -87,6 +87,9 @@ func crewsOfRay(owner string, spec *rayv1.RayClusterSpec) []crew {
 		template.Spec.InitContainers = append(template.Spec.InitContainers, waitForGCS())
 		c := newCrew(owner, or(group.Replicas, 1)*cmp.Or(group.NumOfHosts, 1), template)
 		c.part = group.GroupName
+		if most := or(group.MaxReplicas, 0) * cmp.Or(group.NumOfHosts, 1); most > c.pods {
+			c.most = most
+		}
 		out = append(out, c)
 	}
 	return out

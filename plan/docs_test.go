@@ -16,7 +16,6 @@ var output = regexp.MustCompile("(?s)(<!-- (\\S+?)(?:: ([^\n]*?))? -->\n```\n).*
 
 // With -update the page takes over what the other golden files hold.
 func TestThePageShowsRealOutput(t *testing.T) {
-	t.Parallel()
 	const file = "../docs/plan.md"
 	page, err := os.ReadFile(file)
 	require.NoError(t, err)

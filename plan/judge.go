@@ -24,6 +24,7 @@ func (p *Plan) Judge(s *Sight) {
 	}
 	switch p.Scheduler {
 	case v1alpha1.SchedulerKAI:
+		p.judgeVersion(s)
 		p.judgeTopology(s)
 		p.judgeQueue(s)
 	case v1alpha1.SchedulerKueue:

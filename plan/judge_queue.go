@@ -41,7 +41,7 @@ func (p *Plan) judgeQueue(s *Sight) {
 		p.judgeShares(s, &queue, want)
 	}
 	if !slices.ContainsFunc(p.Findings[before:], func(f Finding) bool { return f.State.Blocks() }) {
-		p.find(OK, about, "has room: %s", roomOf(&chain[0], want))
+		p.find(OK, about, "has room: %s", roomOf(&chain[0], want, p.own(s)))
 	}
 }
 
@@ -88,7 +88,8 @@ var shares = []struct {
 
 func (p *Plan) judgeShares(s *Sight, queue *QueueSeen, want Resources) {
 	about := "queue " + queue.Metadata.Name
-	allocated, fixed := resourcesOf(queue.Status.Allocated), resourcesOf(queue.Status.AllocatedNonPreemptible)
+	own := p.own(s)
+	allocated, fixed := less(resourcesOf(queue.Status.Allocated), own), less(resourcesOf(queue.Status.AllocatedNonPreemptible), own)
 	for _, share := range shares {
 		wanted, of := want[share.name], share.of(queue.Spec.Resources)
 		if wanted == 0 {
@@ -130,8 +131,8 @@ func (p *Plan) staysPut(s *Sight) bool {
 }
 
 // roomOf is the GPUs of the queue itself, which is what people ask for.
-func roomOf(queue *QueueSeen, want Resources) string {
-	gpu, allocated := queue.Spec.Resources.GPU, resourcesOf(queue.Status.Allocated)[v1alpha1.ResourceGPU]
+func roomOf(queue *QueueSeen, want, own Resources) string {
+	gpu, allocated := queue.Spec.Resources.GPU, less(resourcesOf(queue.Status.Allocated), own)[v1alpha1.ResourceGPU]
 	text := fmt.Sprintf("the run wants %d GPUs, %d are taken, ", want[v1alpha1.ResourceGPU], allocated)
 	if gpu.Limit == kai.Unlimited {
 		return text + "no limit"

@@ -17,7 +17,7 @@ func (p *Plan) judgeQuotas(s *Sight) {
 		if len(quota.Spec.Scopes) > 0 || quota.Spec.ScopeSelector != nil {
 			continue
 		}
-		hard, used := resourcesByCounted(quota.Status.Hard), resourcesByCounted(quota.Status.Used)
+		hard, used := resourcesByCounted(quota.Status.Hard), less(resourcesByCounted(quota.Status.Used), p.own(s))
 		for _, name := range hard.names() {
 			wanted := p.Total[name]
 			if name == corev1.ResourcePods {

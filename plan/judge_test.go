@@ -89,6 +89,11 @@ func TestEachThingThatIsNotThereIsTold(t *testing.T) {
 			"refused: PersistentVolumeClaim models: is ReadWriteOncePod, and 8 pods want it",
 		},
 		{
+			"an older KAI", func(s *Sight) { delete(s.PodGroupFields.Value, "stalenessGracePeriod") },
+			"refused: KAI 0.17.0: the cluster's KAI is older than 0.17: its PodGroups have no stalenessGracePeriod; " +
+				"write its version in spec.scheduling.kaiVersion",
+		},
+		{
 			"no topology", func(s *Sight) { s.Topology.Err = notThere },
 			"missing: topology dc: there is none, so KAI never starts the run; kubectl get topologies.kai.scheduler",
 		},
@@ -214,12 +219,13 @@ func TestWhatMayNotBeLookedAtCannotBeTold(t *testing.T) {
 	}
 	s.Namespace.Err, s.Nodes.Err, s.Pods.Err, s.Quotas.Err, s.Queues.Err, s.Topology.Err = forbidden, forbidden, forbidden, forbidden, forbidden, forbidden
 	s.Rules.Err = errors.New("no route to host")
+	s.PodGroupFields.Err = errNoSchema
 	s.Access[0].Allowed.Err = errors.New("no route to host")
 	kind := s.Served[rayCluster()]
 	kind.Err = forbidden
 	s.Served[rayCluster()] = kind
 	p.Judge(s)
-	require.Equal(t, Verdict{OK, "fits, as far as can be told (13 of 15 checks cannot)"}, p.Verdict, p.Findings)
+	require.Equal(t, Verdict{OK, "fits, as far as can be told (14 of 16 checks cannot)"}, p.Verdict, p.Findings)
 	require.Contains(t, p.Findings, Finding{Unknown, "nodes", "you may not look"})
 	require.Contains(t, p.Findings, Finding{Unknown, "your rights", "no route to host"})
 
@@ -228,6 +234,30 @@ func TestWhatMayNotBeLookedAtCannotBeTold(t *testing.T) {
 	s.Pods.Err = forbidden
 	p.Judge(s)
 	require.Contains(t, p.Findings, Finding{Unknown, "pods on the nodes", "you may not look"})
+}
+
+func TestANewerKAIIsTold(t *testing.T) {
+	t.Parallel()
+	p := planned(t, gang, func(run *v1alpha1.Run) { run.Spec.Scheduling.KAIVersion = "0.16.8" })
+	p.Judge(healthy(t, p))
+	require.Equal(t, "refused: KAI 0.16.8: the cluster's KAI is 0.17 or newer: its PodGroups have stalenessGracePeriod; "+
+		"write its version in spec.scheduling.kaiVersion", p.Verdict.Text)
+}
+
+// A run that is up already is not counted against itself.
+func TestARunThatIsUpFits(t *testing.T) {
+	t.Parallel()
+	p := planned(t, gang, nil)
+	s := healthy(t, p)
+	mine := map[string]string{v1alpha1.LabelRun: p.Run}
+	for i := range 4 {
+		s.Pods.Value = append(s.Pods.Value, running(s.Nodes.Value[i].Name, mine, "100", 8))
+	}
+	s.Queues.Value[0].Spec.Resources.GPU.Limit = 32
+	s.Queues.Value[0].Status.Allocated = corev1.ResourceList{"nvidia.com/gpu": *quantity(32)}
+	s.Quotas.Value = []corev1.ResourceQuota{quotaOf("requests.nvidia.com/gpu", "32", "32")}
+	p.Judge(s)
+	require.Equal(t, "fits", p.Verdict.Text, p.Findings)
 }
 
 func TestKueueIsAskedForItsLocalQueue(t *testing.T) {

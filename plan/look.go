@@ -74,7 +74,9 @@ func (l *looker) questions() []func(context.Context) {
 	}
 	switch l.plan.Scheduler {
 	case v1alpha1.SchedulerKAI:
-		list = append(list, l.queues, l.topology)
+		list = append(list, l.queues, l.topology, func(context.Context) {
+			l.sight.PodGroupFields.Value, l.sight.PodGroupFields.Err = l.podGroupFields()
+		})
 	case v1alpha1.SchedulerKueue:
 		list = append(list, l.localQueue)
 	}

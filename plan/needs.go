@@ -17,7 +17,7 @@ func (p *Plan) kinds() []schema.GroupVersionKind {
 		set[object.GroupVersionKind()] = true
 	}
 	if p.Scheduler == v1alpha1.SchedulerKAI {
-		set[schema.GroupVersionKind{Group: "scheduling.run.ai", Version: "v2alpha2", Kind: "PodGroup"}] = true
+		set[podGroupKind] = true
 		set[queueResource.GroupVersion().WithKind("Queue")] = true
 		if p.run.Spec.Scheduling.Topology != nil {
 			set[topologyResource.GroupVersion().WithKind("Topology")] = true

@@ -54,12 +54,13 @@ func (p *Plan) count() {
 		p.Total.add(c.each, int64(c.pods))
 		if j, known := at[c.name()]; known {
 			p.Groups[j].Pods += c.pods
+			p.Groups[j].Most += c.most
 			p.Groups[j].Segments = max(2, p.Groups[j].Segments+1)
 			continue
 		}
 		at[c.name()] = len(p.Groups)
 		p.Groups = append(p.Groups, Group{
-			Cluster: c.cluster, Name: c.group, Pods: c.pods, Within: c.level, Each: c.each, Ports: portsOf(c.template.Spec),
+			Cluster: c.cluster, Name: c.group, Pods: c.pods, Most: c.most, Within: c.level, Each: c.each, Ports: portsOf(c.template.Spec),
 		})
 	}
 }

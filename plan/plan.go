@@ -46,6 +46,8 @@ type Group struct {
 	Cluster string `json:"cluster"`
 	Name    string `json:"name"`
 	Pods    int32  `json:"pods"`
+	// Most is to how many pods an autoscaler may take the group.
+	Most int32 `json:"most,omitempty"`
 	// Segments is in how many parts the group is placed; each within one domain of the level Within, if that is set.
 	Segments int    `json:"segments,omitempty"`
 	Within   string `json:"within,omitempty"`
@@ -102,6 +104,7 @@ type crew struct {
 	group    string
 	part     string // of a group that is split; the group's name otherwise
 	pods     int32
+	most     int32 // with an autoscaler
 	template corev1.PodTemplateSpec
 	each     Resources
 	level    string // the node label whose value the pods must share

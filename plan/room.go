@@ -35,13 +35,37 @@ func (p *Plan) rooms(nodes []corev1.Node, pods []corev1.Pod) []*room {
 	}
 	for i := range pods {
 		r := byName[pods[i].Spec.NodeName]
-		if r == nil || pods[i].Namespace == p.Namespace && pods[i].Labels[v1alpha1.LabelRun] == p.Run {
+		if r == nil || p.isOwn(&pods[i]) {
 			continue
 		}
 		r.free.add(onNode(&pods[i]), -1)
 	}
 	slices.SortFunc(out, func(a, b *room) int { return cmp.Compare(a.node.Name, b.node.Name) })
 	return out
+}
+
+// isOwn tells whether a pod is of the run itself, which is up already.
+func (p *Plan) isOwn(pod *corev1.Pod) bool {
+	return pod.Namespace == p.Namespace && pod.Labels[v1alpha1.LabelRun] == p.Run
+}
+
+// own is what the run holds already.
+func (p *Plan) own(s *Sight) Resources {
+	out := Resources{}
+	for i := range s.Pods.Value {
+		if p.isOwn(&s.Pods.Value[i]) {
+			out.add(onNode(&s.Pods.Value[i]), 1)
+		}
+	}
+	return out
+}
+
+// less takes what is there of other away.
+func less(r, other Resources) Resources {
+	for name := range r {
+		r[name] = max(0, r[name]-other[name])
+	}
+	return r
 }
 
 // onNode is what a pod takes of its node; each is one of the pods that the node may have.

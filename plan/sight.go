@@ -31,6 +31,8 @@ type Sight struct {
 	Access []Access
 	Rules  Seen[authorizationv1.SubjectRulesReviewStatus]
 
+	// PodGroupFields are the fields of a PodGroup's spec.
+	PodGroupFields Seen[map[string]bool]
 	// Queues are all queues of KAI, as they are; the local queue is Kueue's.
 	Queues     Seen[[]QueueSeen]
 	Topology   Seen[*kai.Topology]

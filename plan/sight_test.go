@@ -35,8 +35,9 @@ func healthy(t *testing.T, p *Plan) *Sight {
 		Rules: Seen[authorizationv1.SubjectRulesReviewStatus]{Value: authorizationv1.SubjectRulesReviewStatus{
 			ResourceRules: []authorizationv1.ResourceRule{{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}},
 		}},
-		BindingModes: map[string]string{"lazy": "WaitForFirstConsumer", "eager": "Immediate"},
-		Queues:       Seen[[]QueueSeen]{Value: []QueueSeen{queue(t, "rl-team", "ml", 64, 64), queue(t, "ml", "", -1, -1), queue(t, "other", "ml", 8, 8)}},
+		PodGroupFields: Seen[map[string]bool]{Value: map[string]bool{"minSubGroup": true, "stalenessGracePeriod": true}},
+		BindingModes:   map[string]string{"lazy": "WaitForFirstConsumer", "eager": "Immediate"},
+		Queues:         Seen[[]QueueSeen]{Value: []QueueSeen{queue(t, "rl-team", "ml", 64, 64), queue(t, "ml", "", -1, -1), queue(t, "other", "ml", 8, 8)}},
 		Topology: Seen[*kai.Topology]{Value: &kai.Topology{Spec: kai.TopologySpec{Levels: []kai.TopologyLevel{
 			{NodeLabel: "example.com/block"}, {NodeLabel: "example.com/rack"},
 		}}}},

@@ -91,16 +91,20 @@ func (w *writer) groups(p *Plan) {
 	w.section("pods")
 	w.line("  GROUP\tPODS\tGPU\tMEMORY\tCPU\tOTHER")
 	for _, group := range p.Groups {
-		w.line("  %s/%s\t%d%s\t%s", group.Cluster, group.Name, group.Pods, segments(group), columns(group.Each, each))
+		w.line("  %s/%s\t%d%s\t%s", group.Cluster, group.Name, group.Pods, howPlaced(group), columns(group.Each, each))
 	}
 	w.line("  total\t%d\t%s", p.Pods, columns(p.Total, amountOf))
 }
 
-func segments(group Group) string {
-	if group.Segments == 0 {
-		return ""
+func howPlaced(group Group) string {
+	text := ""
+	if group.Segments > 0 {
+		text = fmt.Sprintf(" in %d segments", group.Segments)
 	}
-	return fmt.Sprintf(" in %d segments", group.Segments)
+	if group.Most > 0 {
+		text += fmt.Sprintf(", up to %d", group.Most)
+	}
+	return text
 }
 
 // each marks an amount as that of one pod.
