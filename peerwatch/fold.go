@@ -36,6 +36,9 @@ func (c Peer) foldObject(items []object, err error, now time.Time) Peer {
 		c.Blind = err.Error()
 		return c
 	}
+	if c.Blind != "" {
+		c = c.countAnew()
+	}
 	c.Blind = ""
 	c.Present = len(items) > 0
 	if !c.Present {
@@ -55,6 +58,18 @@ func (c Peer) foldObject(items []object, err error, now time.Time) Peer {
 	}
 	c.Suspended = false
 	return c.foldReadiness(r, now).foldFailure(r, now).foldGroups(r.groups, now).rememberHead().countWorkers(now)
+}
+
+// countAnew forgets since when something lasts of which nobody can tell whether it was well meanwhile. Of a head the
+// object tells one spell from the next.
+func (c Peer) countAnew() Peer {
+	c.FailureSince = time.Time{}
+	groups := slices.Clone(c.Groups)
+	for i := range groups {
+		groups[i].ShortSince = time.Time{}
+	}
+	c.Groups = groups
+	return c
 }
 
 // aim: pods that are started anew are others, of which nothing is known yet.
@@ -156,6 +171,9 @@ func (c Peer) foldPods(items []pod, err error, now time.Time) Peer {
 		return c
 	}
 	before := slices.Concat(c.Heads, c.Workers)
+	if c.PodsBlind != "" {
+		before, c = nil, c.countAnew()
+	}
 	c.PodsBlind, c.Heads, c.Workers = "", nil, nil
 	for _, item := range items {
 		level := item.level().since(before, now)

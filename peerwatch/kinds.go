@@ -98,7 +98,7 @@ var kindTraits = map[PeerKind]traits{
 	RayJob: {
 		title: "RayJob", apiVersion: "ray.io/v1", resource: kubeclient.Resource{Group: "ray.io", Version: "v1", Plural: "rayjobs"},
 		ray: true, drives: true, suspends: true, read: readRayJob,
-		selector: func(_ string, o object) string { return labelled(labelCluster, o.Status.RayClusterName) },
+		selector: func(_ string, o object) string { return labelled(labelCluster, o.rayJobCluster()) },
 	},
 	JobSet: {
 		title: "JobSet", apiVersion: "jobset.x-k8s.io/v1alpha2", resource: kubeclient.Resource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Plural: "jobsets"},

@@ -155,6 +155,17 @@ func TestFoldOfOtherKinds(t *testing.T) {
 		require.Equal(t, "two", c.FirstHead)
 		require.Nil(t, judgePeer(DefaultPolicy(), c, start))
 	})
+	t.Run("the pods of a RayJob that tries again go, and are no evidence", func(t *testing.T) {
+		c := Peer{Ref: Ref{RayJob, "x"}}.foldObject(ofRayJob("x-1"), nil, start).foldPods(headOf("x-1", "one"), nil, start)
+		retry := ofRayJob("x-1")
+		retry[0].Status.JobDeploymentStatus = "Retrying"
+		going := headOf("x-1", "one")
+		going[0].Metadata.DeletionTimestamp = "now"
+		require.NotNil(t, judgePeer(DefaultPolicy(), c.foldPods(going, nil, start), start))
+		c = c.foldObject(retry, nil, start)
+		require.Empty(t, c.Selector)
+		require.Nil(t, judgePeer(DefaultPolicy(), c, start))
+	})
 	t.Run("the groups of a RayJob are those of its cluster", func(t *testing.T) {
 		var o object
 		require.NoError(t, json.Unmarshal([]byte(`{"spec":{"rayClusterSpec":{"enableInTreeAutoscaling":true,"workerGroupSpecs":[

@@ -119,6 +119,13 @@ func TestFoldTrouble(t *testing.T) {
 		c := Peer{}.foldPods(broken("ErrImagePull"), nil, minute(1)).foldPods(broken("PodInitializing"), nil, minute(2)).foldPods(broken("ErrImagePull"), nil, minute(3))
 		require.Equal(t, minute(3), c.Workers[0].TroubleSince)
 	})
+	t.Run("what may have passed while nothing was seen counts anew", func(t *testing.T) {
+		c := Peer{}.foldPods(broken("ErrImagePull"), nil, minute(1)).foldPods(nil, errStillThere, minute(2)).foldPods(broken("ErrImagePull"), nil, minute(3))
+		require.Equal(t, minute(3), c.Workers[0].TroubleSince)
+		c = Peer{}.foldObject([]object{clusterOf("gpu", 1, 1)}, nil, start).foldPods(workersOf("gpu", "a"), nil, start).foldPods(nil, nil, minute(1))
+		require.Equal(t, minute(1), c.Groups[0].ShortSince)
+		require.Equal(t, minute(3), c.foldPods(nil, errStillThere, minute(2)).foldPods(nil, nil, minute(3)).Groups[0].ShortSince)
+	})
 	t.Run("a failure of KubeRay counts from when it was seen first, and ends with the condition", func(t *testing.T) {
 		broken := clusterOf("gpu", 0, 0)
 		broken.Status.Conditions = []condition{{Type: "ReplicaFailure", Status: "True", Reason: "FailedCreateHeadPod", Message: "quota"}}

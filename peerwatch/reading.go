@@ -44,7 +44,7 @@ func (r *reading) readRay(conditions []condition) {
 // readRayJob: KubeRay calls a Ray job that somebody stopped Complete, which is no success. A retry has another cluster.
 func readRayJob(o object) reading {
 	s := o.Status
-	r := reading{incarnation: s.RayClusterName, groups: o.Spec.RayCluster.groups(), holds: !o.Spec.ShutdownAfterJobFinishes}
+	r := reading{incarnation: o.rayJobCluster(), groups: o.Spec.RayCluster.groups(), holds: !o.Spec.ShutdownAfterJobFinishes}
 	r.readRay(s.RayClusterStatus.Conditions)
 	said := condition{Reason: s.Reason, Message: s.Message}.text()
 	switch s.JobDeploymentStatus {
@@ -60,6 +60,14 @@ func readRayJob(o object) reading {
 	}
 	r.suspended = r.suspended || o.Spec.Suspend
 	return r
+}
+
+// rayJobCluster is the RayCluster that a RayJob has for now. One that tries again gives up the one it names.
+func (o object) rayJobCluster() string {
+	if o.Status.JobDeploymentStatus == "Retrying" {
+		return ""
+	}
+	return o.Status.RayClusterName
 }
 
 func readJobSet(o object) reading {
