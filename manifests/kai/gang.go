@@ -2,6 +2,7 @@ package kai
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -95,38 +96,26 @@ func (g Gang) String() string {
 		fmt.Fprintf(&out, "\n  %s: %s", fate, g.Broken)
 	}
 	if len(g.SubGroups) > 0 {
-		fmt.Fprintf(&out, "\n  needs %d of %d subgroups", g.MinSubGroup, g.below(""))
-		g.write(&out, "", "  ")
+		below := map[string][]SubGroup{}
+		for _, sub := range g.SubGroups {
+			below[sub.Parent] = append(below[sub.Parent], sub)
+		}
+		fmt.Fprintf(&out, "\n  needs %d of %d subgroups", g.MinSubGroup, len(below[""]))
+		write(&out, below, []string{""})
 	}
 	return out.String()
 }
 
-// below is how many subgroups a parent has.
-func (g *Gang) below(parent string) int {
-	n := 0
-	for _, sub := range g.SubGroups {
-		if sub.Parent == parent {
-			n++
-		}
-	}
-	return n
-}
-
-func (g *Gang) write(out *strings.Builder, parent, indent string) {
-	leaves := map[string]bool{}
-	for _, leaf := range g.Leaves() {
-		leaves[leaf.Name] = true
-	}
-	for _, sub := range g.SubGroups {
-		if sub.Parent != parent || sub.Name == parent {
-			continue
-		}
-		if leaves[sub.Name] {
+// write prints the subgroups below the last of a path. Names that are already on the path are not followed: bad objects have such.
+func write(out *strings.Builder, below map[string][]SubGroup, path []string) {
+	indent := strings.Repeat("  ", len(path))
+	for _, sub := range below[path[len(path)-1]] {
+		if len(below[sub.Name]) == 0 || slices.Contains(path, sub.Name) {
 			fmt.Fprintf(out, "\n%s- %s: %d of %d pods%s", indent, sub.Name, sub.Min, sub.Pods, sub.Topology.suffix())
 			continue
 		}
-		fmt.Fprintf(out, "\n%s- %s: needs %d of %d subgroups%s", indent, sub.Name, sub.MinSubGroup, g.below(sub.Name), sub.Topology.suffix())
-		g.write(out, sub.Name, indent+"  ")
+		fmt.Fprintf(out, "\n%s- %s: needs %d of %d subgroups%s", indent, sub.Name, sub.MinSubGroup, len(below[sub.Name]), sub.Topology.suffix())
+		write(out, below, append(path[:len(path):len(path)], sub.Name))
 	}
 }
 

@@ -47,9 +47,7 @@ func (g *Gang) count(podGroup *PodGroup, pods map[string]int32) {
 		g.Pods += leaf.Pods
 	}
 	g.MinSubGroup = or(podGroup.Spec.MinSubGroup, children(podGroup.Spec.SubGroups, ""))
-	if findCycle(podGroup.Spec.SubGroups) == nil {
-		g.Min = required(g.SubGroups, "", g.MinSubGroup)
-	}
+	g.Min = required(g.SubGroups, []string{""}, g.MinSubGroup)
 }
 
 func noMembers(features Features) string {
@@ -69,19 +67,20 @@ func children(groups []SubGroupSpec, parent string) int32 {
 	return n
 }
 
-// required is how many pods must be placed below a parent: KAI takes the first subgroups by name where not all are needed.
-func required(subGroups []SubGroup, parent string, need int32) int32 {
+// required is how many pods must be placed below the last of a path: KAI takes the first subgroups by name where not all are needed.
+// Names that are already on the path are not followed: bad objects have such.
+func required(subGroups []SubGroup, path []string, need int32) int32 {
 	var below []SubGroup
 	for _, sub := range subGroups {
-		if sub.Parent == parent && sub.Name != parent {
+		if sub.Parent == path[len(path)-1] && !slices.Contains(path, sub.Name) {
 			below = append(below, sub)
 		}
 	}
 	slices.SortFunc(below, func(a, b SubGroup) int { return strings.Compare(a.Name, b.Name) })
 	sum := int32(0)
-	for _, sub := range below[:min(int(need), len(below))] {
+	for _, sub := range below[:min(int(max(need, 0)), len(below))] {
 		if sub.MinSubGroup > 0 {
-			sum += required(subGroups, sub.Name, sub.MinSubGroup)
+			sum += required(subGroups, append(path[:len(path):len(path)], sub.Name), sub.MinSubGroup)
 			continue
 		}
 		sum += sub.Min

@@ -80,7 +80,7 @@ func jobSetTree(features Features, o *owner) Gang {
 		gang.addReplicatedJob(&jobs[i])
 	}
 	gang.breaks(RuleGroupName, brokenTree(features, gang.SubGroups))
-	gang.Min = required(gang.SubGroups, "", gang.MinSubGroup)
+	gang.Min = required(gang.SubGroups, []string{""}, gang.MinSubGroup)
 	return gang
 }
 

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/tandem-rl/tandem/manifests/kai"
@@ -26,6 +28,26 @@ func TestGangsOfEachVersionAreInItsGoldenFile(t *testing.T) {
 			}
 			golden.Assert(t, strings.Join(out, "\n\n")+"\n", "gangs-"+version+".golden")
 		})
+	}
+}
+
+func TestSubGroupsThatAreNoTreeAreDescribedAllTheSame(t *testing.T) {
+	t.Parallel()
+	one := ptr.To[int32](1)
+	for name, groups := range map[string][]kai.SubGroupSpec{
+		"no name":        {{Name: "", MinMember: one}},
+		"its own parent": {{Name: "a", Parent: "a", MinMember: one}},
+		"a circle":       {{Name: "a", Parent: "b"}, {Name: "b", Parent: "a"}},
+		"two of one name, one of them in a circle": {{Name: "a", Parent: "b"}, {Name: "b", Parent: "a"}, {Name: "a", MinMember: one}},
+	} {
+		group := podGroup(t, "0.17.0", run7())
+		group.Spec.SubGroups, group.Spec.MinSubGroup = groups, ptr.To[int32](-1)
+		objects := read(t, group, rayCluster("rl", workers(func(w *rayv1.WorkerGroupSpec) { w.GroupName = "" })))
+		gangs := kai.Gangs(parse(t, "0.17.0"), objects)
+		require.Len(t, gangs, 2, name)
+		require.Contains(t, gangs[0].String(), "PodGroup tandem-", name)
+		require.NotEmpty(t, gangs[1].Broken, name)
+		require.NotEmpty(t, kai.Refused(kai.Check(parse(t, "0.17.0"), kai.GangPerCluster, objects)), name)
 	}
 }
 

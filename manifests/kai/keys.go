@@ -24,6 +24,9 @@ const (
 	// LabelRayPriorityClass wins over it on Ray's objects.
 	LabelRayPriorityClass = "ray.io/priority-class-name"
 
+	// LabelPreemptibility of a top owner or its pods is a Preemptibility. A PodGroup of NewPodGroup has a field instead.
+	LabelPreemptibility = "kai.scheduler/preemptibility"
+
 	// AnnotationPodGroup of a pod is the name of its PodGroup. It has no prefix.
 	AnnotationPodGroup = "pod-group-name"
 	// AnnotationSkipPodGrouper is "true" on pods or owners that the podgrouper leaves alone.

@@ -21,7 +21,7 @@ func (l *lint) podGroups() {
 
 // partial is R13.
 func (l *lint) partial() {
-	const why = "KAI takes the first by name and never tries others (kai#2120), and the rest counts as missing"
+	const why = "KAI picks them by how full they are and by name and never tries others where those do not fit (kai#2120), and the rest counts as missing"
 	for _, podGroup := range l.objects.podGroups {
 		groups := podGroup.Spec.SubGroups
 		if need, all := or(podGroup.Spec.MinSubGroup, 0), children(groups, ""); need > 0 && need != all {

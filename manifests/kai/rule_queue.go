@@ -125,8 +125,6 @@ func (g *Gang) needs(m member) int32 {
 	return 0
 }
 
-const labelPreemptibility = "kai.scheduler/preemptibility"
-
 // alwaysRun are the priority classes that KAI's chart makes with a value of 100 and above.
 var alwaysRun = []string{"build", "inference"}
 
@@ -137,7 +135,7 @@ func (l *lint) nonPreemptible(gang *Gang) bool {
 			preemptibility = string(podGroup.Spec.Preemptibility)
 		}
 	} else {
-		preemptibility = gang.members[0].owner.first(labelPreemptibility)
+		preemptibility = gang.members[0].owner.first(LabelPreemptibility)
 	}
 	if preemptibility != "" {
 		return Preemptibility(preemptibility) == NonPreemptible
