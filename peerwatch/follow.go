@@ -31,10 +31,18 @@ func (w Wish) own() bool { return w.Suspend && w.With == "" }
 // wish of an object that may be suspended; otherwise there is none.
 func (r Ref) wish(o object, ended JobCondition) Wish {
 	w := Wish{Ref: r, Suspend: o.Spec.Suspend, With: o.Metadata.Annotations[SuspendedWithAnnotation]}
-	if r.traits().suspends && ended == "" && !o.Metadata.deleting() {
+	if r.suspends(o) && ended == "" && !o.Metadata.deleting() {
 		w.Version = o.Metadata.ResourceVersion
 	}
 	return w
+}
+
+// suspends: KubeRay takes a suspended RayJob that keeps its cluster, or uses another's, for invalid and fails it.
+func (r Ref) suspends(o object) bool {
+	if r.Kind == RayJob && (!o.Spec.ShutdownAfterJobFinishes || len(o.Spec.ClusterSelector) > 0) {
+		return false
+	}
+	return r.traits().suspends
 }
 
 // wishes are those of all that can be suspended, the driver's first, which would notice that clusters go, and the
@@ -46,9 +54,11 @@ func (o Observation) wishes() []Wish {
 	}
 	for _, c := range o.Peers {
 		switch {
-		case !c.Present || c.Ref == o.Driver.Ref:
+		case !c.Present:
 		case c.Self:
 			self = append(self, c.Wish)
+			driver = slices.DeleteFunc(driver, func(w Wish) bool { return w.Ref == c.Ref })
+		case c.Ref == o.Driver.Ref:
 		default:
 			peers = append(peers, c.Wish)
 		}

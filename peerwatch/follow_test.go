@@ -60,11 +60,25 @@ func TestFollow(t *testing.T) {
 func TestWishes(t *testing.T) {
 	var o object
 	o.Spec.Suspend, o.Metadata.ResourceVersion = true, "7"
-	require.True(t, Ref{RayJob, "x"}.wish(o, "").own())
+	require.True(t, Ref{RayCluster, "x"}.wish(o, "").own())
+	require.NotEmpty(t, Ref{RayCluster, "x"}.wish(o, "").Version)
+	require.Empty(t, Ref{RayJob, "x"}.wish(o, "").Version, "KubeRay would fail one that keeps its cluster")
+	o.Spec.ShutdownAfterJobFinishes = true
+	require.NotEmpty(t, Ref{RayJob, "x"}.wish(o, "").Version)
+	o.Spec.ClusterSelector = map[string]string{"ray.io/cluster": "another"}
+	require.Empty(t, Ref{RayJob, "x"}.wish(o, "").Version, "and one that uses another's")
 	require.Empty(t, Ref{Job, "x"}.wish(o, Complete).Version, "it has ended")
 	require.Empty(t, Ref{Deployment, "x"}.wish(o, "").Version, "it cannot be suspended")
 	o.Metadata.Annotations = map[string]string{SuspendedWithAnnotation: "RayCluster gym"}
 	require.False(t, Ref{RayJob, "x"}.wish(o, "").own())
 	o.Metadata.DeletionTimestamp = "now"
 	require.Empty(t, Ref{Job, "x"}.wish(o, "").Version, "it goes")
+}
+
+func TestADriverThatIsTheWatchersOwnGoesLast(t *testing.T) {
+	obs := healthy()
+	ref := Ref{RayJob, "rl"}
+	rl(&obs).Ref, obs.Driver.Ref = ref, ref
+	rl(&obs).Wish, obs.Driver.Wish, gym(&obs).Wish = wishOf(ref, ""), wishOf(ref, ""), wishOf(Ref{RayCluster, "gym"}, "")
+	require.Equal(t, []Wish{gym(&obs).Wish, rl(&obs).Wish}, obs.wishes())
 }

@@ -60,8 +60,9 @@ type object struct {
 		Suspend bool `json:"suspend"`
 		raySpec
 		// of a RayJob
-		RayCluster               raySpec `json:"rayClusterSpec"`
-		ShutdownAfterJobFinishes bool    `json:"shutdownAfterJobFinishes"`
+		RayCluster               raySpec           `json:"rayClusterSpec"`
+		ClusterSelector          map[string]string `json:"clusterSelector"`
+		ShutdownAfterJobFinishes bool              `json:"shutdownAfterJobFinishes"`
 		// of a StatefulSet or Deployment
 		Replicas *int          `json:"replicas"`
 		Selector labelSelector `json:"selector"`
