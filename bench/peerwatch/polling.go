@@ -26,8 +26,8 @@ type polledCell struct {
 	P99S   float64 `json:"p99S"`
 }
 
-// pollPatience is longer than the polling watcher takes for whatever it notices: strikes that begin a period late, and
-// the three requests that may hang before each.
+// pollPatience is as long as the polling watcher takes at most for whatever it notices: a look that has just gone by, and
+// all strikes.
 const pollPatience = (maxStrikes + 1) * pollEvery
 
 // polling plays all trials at once: they cost little, and take their time.

@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
 
 	"github.com/tandem-rl/tandem/internal/faultyapi"
+	"github.com/tandem-rl/tandem/test/fakeray"
 	"github.com/tandem-rl/tandem/test/podprocess"
 )
 
@@ -52,42 +55,63 @@ func (b *bench) storm(ctx context.Context, code int, lasts time.Duration) (storm
 	if err != nil {
 		return s, err
 	}
-	var pollers [][]*poller
-	var names []string
-	for range stormRuns {
-		run, err := b.newRun(ctx, 2, hour)
-		if err != nil {
-			return s, err
-		}
-		both, err := newPollers(ctx, run, proxy.API)
-		if err != nil {
-			return s, err
-		}
-		pollers, names = append(pollers, both), append(names, run.Metadata.Namespace)
-	}
-	proxy.Inject(refuse(code, &s.Refused))
-	polling, cancel := context.WithTimeout(ctx, lasts)
-	defer cancel()
-	var group errgroup.Group
-	for _, both := range pollers {
-		for _, p := range both {
-			group.Go(func() error { return p.run(polling) })
-		}
-	}
-	if err := pause(ctx, lasts); err != nil {
+	polled, err := b.newFlock(ctx, stormRuns, proxy.API)
+	if err != nil {
 		return s, err
 	}
-	_ = group.Wait() // they end with their context
-	proxy.Inject(nil)
-	for _, both := range pollers {
-		s.Decided += both[0].tornDown + both[1].tornDown
+	proxy.Inject(refuse(code, &s.Refused))
+	if err := polled.poll(ctx, lasts); err != nil {
+		return s, err
 	}
-	for _, name := range names {
-		if deletions, err := b.audit.deletions(name); err != nil || len(deletions) > 0 {
+	proxy.Inject(nil)
+	for _, run := range polled {
+		s.Decided += run.pollers[0].tornDown + run.pollers[1].tornDown
+		deletions, err := b.audit.deletions(run.Metadata.Namespace)
+		if err != nil {
+			return s, err
+		}
+		if len(deletions) > 0 {
 			s.Polling++
 		}
 	}
 	return s, b.afterStorm(ctx, teams, &s)
+}
+
+// flock are runs with polling watchers.
+type flock []polledRun
+
+type polledRun struct {
+	*fakeray.Run
+	pollers []*poller
+}
+
+func (b *bench) newFlock(ctx context.Context, runs int, api *rest.Config) (flock, error) {
+	var f flock
+	for range runs {
+		run, err := b.newRun(ctx, 2, hour)
+		if err != nil {
+			return nil, err
+		}
+		pollers, err := newPollers(ctx, run, api)
+		if err != nil {
+			return nil, err
+		}
+		f = append(f, polledRun{run, pollers})
+	}
+	return f, nil
+}
+
+// poll lets all of them poll for so long.
+func (f flock) poll(ctx context.Context, lasts time.Duration) error {
+	bounded, cancel := context.WithTimeout(ctx, lasts)
+	defer cancel()
+	var group errgroup.Group
+	for _, run := range f {
+		for _, p := range run.pollers {
+			group.Go(func() error { return p.run(bounded) })
+		}
+	}
+	return errors.Join(pause(ctx, lasts), group.Wait())
 }
 
 // afterStorm counts the runs that did not live through it: their watchers must see everything again, and have done
