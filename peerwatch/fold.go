@@ -267,7 +267,7 @@ func levels(items []pod) []Pod {
 // rememberHead keeps the UID of the first head pod. Pods and cluster come from two watches, in either order.
 func (c Peer) rememberHead() Peer {
 	if heads := c.heads(); c.FirstHead == "" && len(heads) > 0 {
-		c.FirstHead = heads[0].UID
+		c.FirstHead, c.HeadCreated = heads[0].UID, heads[0].Created
 	}
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tandem-rl/tandem/registry"
 )
@@ -17,6 +18,7 @@ type objectMeta struct {
 	Labels            map[string]string `json:"labels"`
 	ResourceVersion   string            `json:"resourceVersion"`
 	Annotations       map[string]string `json:"annotations"`
+	CreationTimestamp time.Time         `json:"creationTimestamp"`
 	DeletionTimestamp string            `json:"deletionTimestamp"`
 	OwnerReferences   []ownerReference  `json:"ownerReferences"`
 }

@@ -60,6 +60,8 @@ type Peer struct {
 	Workers []Pod
 	// FirstHead is the UID of the first head pod of the first cluster of this name.
 	FirstHead string
+	// HeadCreated is when that was created.
+	HeadCreated time.Time
 	// FormerHead is the head pod of before a suspension. It is no part of the cluster any more, however long it is seen.
 	FormerHead string
 	// Former are the pods of before the last restart of the run, Restarted tells that there was one.
@@ -80,8 +82,16 @@ type Group struct {
 	ShortSince time.Time
 }
 
-func (c Peer) heads() []Pod   { return c.own(c.Heads) }
-func (c Peer) workers() []Pod { return c.own(c.Workers) }
+func (c Peer) heads() []Pod { return c.own(c.Heads) }
+
+// workers are all pods but heads. While a Ray cluster that was started again has no head yet, nobody knows which of its
+// workers have joined the one of before.
+func (c Peer) workers() []Pod {
+	if c.Restarted && c.traits().ray && c.FirstHead == "" {
+		return nil
+	}
+	return c.own(c.Workers)
+}
 
 // own are the pods of the peer itself. An earlier cluster of the same name may still have pods that end, and so may this
 // one of before a suspension or a restart.
@@ -89,11 +99,18 @@ func (c Peer) own(pods []Pod) []Pod {
 	var own []Pod
 	for _, pod := range pods {
 		former := c.FormerHead != "" && pod.UID == c.FormerHead
-		if c.owns(pod) && !former && !c.Former.has(pod.UID) {
+		if c.owns(pod) && !former && !c.isFormer(pod) {
 			own = append(own, pod)
 		}
 	}
 	return own
+}
+
+// isFormer: a pod of before the last restart; or a worker that KubeRay made after that and before the head, which may have
+// joined the head of before while that ended.
+func (c Peer) isFormer(pod Pod) bool {
+	outlived := c.Restarted && c.traits().ray && c.FirstHead != "" && pod.Created.Before(c.HeadCreated)
+	return c.Former.has(pod.UID) || outlived
 }
 
 // owns: the pods of most kinds belong to something in between, or are selected by labels alone.
@@ -106,9 +123,6 @@ func (c Peer) elastic(pod Pod) bool {
 	return slices.ContainsFunc(c.Groups, func(g Group) bool { return g.Elastic && g.Name == pod.Group })
 }
 
-// pods are all pods of the peer.
-func (c Peer) pods() []Pod { return slices.Concat(c.heads(), c.workers()) }
-
 // usable: the cluster is there to stay.
 func (c Peer) usable() bool { return c.Present && !c.Deleting }
 
@@ -118,7 +132,9 @@ type Pod struct {
 	// Owner is the UID of its RayCluster, if it has one.
 	Owner string
 	// Group is its worker group; empty for heads.
-	Group    string
+	Group string
+	// Created is by the API server's clock, and is compared only with that of another pod.
+	Created  time.Time
 	Deleting bool
 	// Disruption says who evicts it.
 	Disruption string

@@ -109,7 +109,7 @@ func (p pod) level() Pod {
 	}
 	level := Pod{
 		Name: p.Metadata.Name, UID: p.Metadata.UID, Owner: p.Metadata.owner(), Group: p.Metadata.Labels[labelGroup],
-		Deleting: p.Metadata.deleting(), Disruption: p.disruption(),
+		Created: p.Metadata.CreationTimestamp, Deleting: p.Metadata.deleting(), Disruption: p.disruption(),
 		Failed: p.Status.Phase == "Failed", Done: p.Status.Phase == "Succeeded",
 		Ready:   p.condition("Ready").Status == "True",
 		Message: condition{Reason: p.Status.Reason, Message: p.Status.Message}.text(), Containers: containers,

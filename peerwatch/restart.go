@@ -117,7 +117,7 @@ func (o Observation) formerPods() []Pod {
 	var list []Pod
 	for _, c := range o.Peers {
 		for _, pod := range slices.Concat(c.Heads, c.Workers) {
-			if c.Former.has(pod.UID) && !pod.Deleting {
+			if c.owns(pod) && c.isFormer(pod) && !pod.Deleting {
 				list = append(list, pod)
 			}
 		}
@@ -144,7 +144,7 @@ func (o Observation) foldRestart(now time.Time) Observation {
 func (o Observation) plan(reason string, number int, now time.Time) Restart {
 	uids := map[string]bool{}
 	for _, c := range o.Peers {
-		for _, pod := range c.pods() {
+		for _, pod := range slices.DeleteFunc(slices.Concat(c.Heads, c.Workers), func(pod Pod) bool { return !c.owns(pod) }) {
 			uids[shortUID(pod.UID)] = true
 		}
 	}

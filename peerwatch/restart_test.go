@@ -141,6 +141,22 @@ func TestFoldRestart(t *testing.T) {
 		obs = seen(seen(obs, ready), ready)
 		require.True(t, obs.Peers[0].WasReady)
 	})
+	t.Run("workers are judged once there is a head, and those that are older than it are of before", func(t *testing.T) {
+		made := func(p pod, second int) pod {
+			p.Metadata.CreationTimestamp = start.Add(time.Duration(second) * time.Second)
+			return p
+		}
+		early, late := made(podOf("gym", "worker", "early-worker"), 1), made(podOf("gym", "worker", "late-worker"), 3)
+		early.Status.Phase = "Failed"
+		obs := seen(before.foldRegistry(cm, nil, start), early)
+		require.Empty(t, obs.Peers[0].workers())
+		require.Empty(t, obs.formerPods(), "it would be made anew before there is a head")
+		obs = seen(obs, made(podOf("gym", "head", "new-head"), 2), early, late)
+		require.Equal(t, "late-worker", obs.Peers[0].workers()[0].UID)
+		require.Equal(t, "early-worker", obs.formerPods()[0].UID)
+		require.Nil(t, judgePeer(restartPolicy(), obs.Peers[0], start))
+		require.Contains(t, obs.plan("again", 2, start).Former, shortUID("early-worker"))
+	})
 	t.Run("a record that is seen again changes nothing", func(t *testing.T) {
 		obs := seen(before.foldRegistry(cm, nil, start), podOf("gym", "head", "new-head"))
 		require.Equal(t, "new-head", obs.foldRegistry(cm, nil, start.Add(time.Hour)).Peers[0].FirstHead)

@@ -50,7 +50,7 @@ func (c Peer) bequeath(p Policy, podName string) (Testament, string) {
 	case !c.usable() || c.UID != c.FirstUID || c.Suspended:
 		return Silent, ""
 	}
-	if slices.ContainsFunc(c.Heads, func(pod Pod) bool { return pod.Name == podName && c.Former.has(pod.UID) }) {
+	if slices.ContainsFunc(c.Heads, func(pod Pod) bool { return pod.Name == podName && c.isFormer(pod) }) {
 		return Silent, "" // the run is being started again
 	}
 	what, pods := "head pod", c.heads()
