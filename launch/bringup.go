@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/fluxcd/pkg/ssa"
+	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
@@ -115,11 +117,31 @@ func (l *Launcher) tryRayJob(ctx context.Context, rayJob *unstructured.Unstructu
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", id(rayJob), err)
 	}
-	before := existing.DeepCopy()
-	for _, object := range []*unstructured.Unstructured{before, next} {
-		unstructured.RemoveNestedField(object.Object, "spec", "suspend")
+	before, err := asKubeRayWrites(existing)
+	if err != nil {
+		return nil, err
+	}
+	next, err = asKubeRayWrites(next)
+	if err != nil {
+		return nil, err
 	}
 	return existing, changed(id(rayJob), before, next)
+}
+
+// asKubeRayWrites is a RayJob without suspend, as it looks once KubeRay has put its finalizer on it: with every field that has no omitempty.
+func asKubeRayWrites(rayJob *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	typed, err := convert[rayv1.RayJob](*rayJob)
+	if err != nil {
+		return nil, err
+	}
+	typed.Spec.Suspend = false
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", id(rayJob), err)
+	}
+	out := &unstructured.Unstructured{Object: content}
+	out.SetGroupVersionKind(rayJob.GroupVersionKind())
+	return out, nil
 }
 
 // createSuspended creates a RayJob of which nothing runs yet. Kueue admits, and resumes, what has its label: that comes later.

@@ -137,6 +137,8 @@ func interruptedBringUpGoesOn(t *testing.T, c *cluster) {
 	require.NoError(t, c.client.List(t.Context(), clusters, client.InNamespace(run.Metadata.Namespace)))
 	require.Empty(t, clusters.Items, "no other cluster holds nodes for it")
 
+	job.Finalizers = []string{"ray.io/rayjob-finalizer"} // as KubeRay does, which writes all fields that it knows
+	require.NoError(t, c.client.Update(t.Context(), job))
 	changes := c.up(run)
 	require.Equal(t, "configured", changes[0].Action)
 	again := c.rayJob(run)

@@ -125,7 +125,7 @@ func (s *snapshot) judgeLivingRayJob(status *Status) {
 	case job.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusRetrying:
 		status.Reason = fmt.Sprintf("RayJob %s starts again: %s", job.Name, firstLine(job.Status.Message))
 	case running && job.Status.JobStatus == rayv1.JobStatusNew:
-		status.Reason = fmt.Sprintf("all pods of RayJob %s are ready, and KubeRay has not submitted the driver yet", job.Name)
+		status.Reason = fmt.Sprintf("KubeRay is to submit the driver of RayJob %s", job.Name)
 		status.hint = "KubeRay's operator must reach the dashboard at " + job.Status.DashboardURL + "; its log says what keeps it"
 	case running && job.Status.JobStatus != rayv1.JobStatusPending:
 		status.Phase = Running

@@ -44,7 +44,7 @@ func TestARayJobsStatusIsTheRuns(t *testing.T) {
 		{"its pods start", rayv1.RayJobStatus{JobDeploymentStatus: "Initializing", RayClusterName: "r-x"}, "", Pending, ""},
 		{
 			"it misses the submission", rayv1.RayJobStatus{JobDeploymentStatus: "Running", DashboardURL: "r-head:8265"}, "",
-			Pending, "all pods of RayJob r are ready, and KubeRay has not submitted the driver yet",
+			Pending, "KubeRay is to submit the driver of RayJob r",
 		},
 		{"the job waits for the head", rayv1.RayJobStatus{JobDeploymentStatus: "Running", JobStatus: "PENDING"}, "", Pending, ""},
 		{"the job runs", rayv1.RayJobStatus{JobDeploymentStatus: "Running", JobStatus: "RUNNING"}, "", Running, ""},

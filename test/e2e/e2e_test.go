@@ -3,6 +3,7 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,7 +23,17 @@ var (
 	bin     string
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+// sideBySide is how many runs are played at once, where tests say that they may be: there are GPUs for so many.
+const sideBySide = "4"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", sideBySide); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	bin = os.Getenv("TANDEM_BIN")

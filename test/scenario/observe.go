@@ -13,7 +13,7 @@ import (
 )
 
 // kinds are all that a run may be made of.
-const kinds = "jobsets,rayclusters,jobs,pods,services,configmaps,serviceaccounts,roles,rolebindings"
+const kinds = "jobsets,rayjobs,rayclusters,jobs,pods,services,configmaps,serviceaccounts,roles,rolebindings"
 
 // runStatus is the part of `tandem status -o json` that is looked at.
 type runStatus struct {
@@ -69,7 +69,7 @@ func (p Player) kill(ctx context.Context, s Scenario, ended <-chan error) error 
 func (p Player) CheckCluster(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	_, err := p.quiet(ctx, p.Kubectl, "get", "crd", "-o", "name", "jobsets.jobset.x-k8s.io", "rayclusters.ray.io")
+	_, err := p.quiet(ctx, p.Kubectl, "get", "crd", "-o", "name", "jobsets.jobset.x-k8s.io", "rayclusters.ray.io", "rayjobs.ray.io")
 	if err != nil {
 		return fmt.Errorf("the cluster cannot be used: the JobSet controller 0.11 and the KubeRay operator 1.6 must be in it: %w", err)
 	}

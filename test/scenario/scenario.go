@@ -90,14 +90,39 @@ func Many(examples string) []Scenario {
 	}}
 }
 
+// RayJobs are what may become of a run of a RayJob, whose driver KubeRay submits: no pod has its log, so it checks itself that it got its
+// variable and found both clusters.
+func RayJobs(examples string) []Scenario {
+	checks := []string{"sh", "-c", `test "$WANDB_NAME" = "$0, first try" && exec grpo --steps 3`, "$(TANDEM_RUN)"}
+	return on("rayjob", examples,
+		Scenario{Name: "success", Driver: checks},
+		Scenario{Name: "driver", Driver: []string{"grpo", "--steps", "3", "--fail-at-step", "2"}, Reason: "the driver ended with exit code 7"},
+		Scenario{Name: "gymkill", Driver: endless, Kill: gymServer, Reason: "gym-server ended with exit code 137"},
+		Scenario{
+			Name: "vllm", Driver: endless, Kill: &Process{Cluster: "rl", Group: "gpu-workers", Name: "vllm-server"},
+			Reason: "vllm-server ended with exit code 137",
+		},
+		Scenario{
+			Name: "head", Driver: endless, Kill: &Process{Cluster: "rl", Group: "head", Name: "ray"},
+			Reason: "ray start ended with exit code 137",
+		},
+		Scenario{
+			Name: "gymhead", Driver: endless, Kill: &Process{Cluster: "gym", Group: "head", Name: "ray"},
+			Reason: "ray start ended with exit code 137",
+		})
+}
+
 // onBothBackends makes each scenario one of the JobSet example and one of the RayCluster example.
 func onBothBackends(examples string, scenarios ...Scenario) []Scenario {
+	return append(on("jobset", examples, scenarios...), on("raycluster", examples, scenarios...)...)
+}
+
+// on makes each scenario one of the example of a backend.
+func on(backend, examples string, scenarios ...Scenario) []Scenario {
 	var list []Scenario
-	for _, backend := range []string{"jobset", "raycluster"} {
-		for _, s := range scenarios {
-			s.Name, s.Backend, s.File = backend+"-"+s.Name, backend, examples+"/disagg-"+backend+".yaml"
-			list = append(list, s)
-		}
+	for _, s := range scenarios {
+		s.Name, s.Backend, s.File = backend+"-"+s.Name, backend, examples+"/disagg-"+backend+".yaml"
+		list = append(list, s)
 	}
 	return list
 }
@@ -135,7 +160,7 @@ func (p Player) Play(ctx context.Context, s Scenario) Result {
 }
 
 func (p Player) play(ctx context.Context, s Scenario, result *Result) error {
-	file, err := s.runFile()
+	file, err := s.RunFile()
 	if err != nil {
 		return err
 	}
@@ -168,6 +193,9 @@ func (p Player) checkEnd(ctx context.Context, s Scenario, status runStatus) erro
 		if !strings.Contains(status.Reason, s.Reason) {
 			return fmt.Errorf("the reason is %q, and does not say %q", status.Reason, s.Reason)
 		}
+		return nil
+	}
+	if !v1alpha1.Backend(s.Backend).DriverHasPod() {
 		return nil
 	}
 	logs, err := p.run(ctx, "", p.Kubectl, "logs", "-l", "tandem.dev/group=driver,tandem.dev/run="+s.Name, "-c", "driver", "--tail=-1")
@@ -212,8 +240,8 @@ func (p Player) followToEnd(ctx context.Context, s Scenario, file string) error 
 	}
 }
 
-// runFile is the example under the scenario's name, with its driver and its workers.
-func (s Scenario) runFile() (string, error) {
+// RunFile is the example under the scenario's name, with its driver and its workers.
+func (s Scenario) RunFile() (string, error) {
 	data, err := os.ReadFile(s.File)
 	if err != nil {
 		return "", err
