@@ -76,8 +76,9 @@ type supply struct {
 
 func (c *crew) supply(rooms []*room, ask Resources) supply {
 	var s supply
+	most := c.perNode()
 	for _, r := range rooms {
-		now, idle := min(fits(r.free, ask), c.perNode()), min(fits(r.whole, ask), c.perNode())
+		now, idle := min(fits(r.free, ask), most), min(fits(r.whole, ask), most)
 		s.pods, s.idlePods = s.pods+now, s.idlePods+idle
 		s.nodes, s.idleNodes = s.nodes+min(now, 1), s.idleNodes+min(idle, 1)
 	}

@@ -247,7 +247,7 @@ func TestPlacingTakesNoMoreThanThereIs(t *testing.T) {
 	rooms := p.rooms(s.Nodes.Value, nil)
 	total := map[string]int64{}
 	for i := range p.crews {
-		on, _ := p.crews[i].placeInto(rooms, nil)
+		on, _ := p.crews[i].placeAt(p.crews[i].site(rooms, nil))
 		for name, n := range on {
 			total[name] += n
 		}

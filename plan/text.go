@@ -143,33 +143,7 @@ func (w *writer) gangs(p *Plan) {
 		if gang.Broken != "" {
 			w.line("    never forms: %s", gang.Broken)
 		}
-		w.parts(gang.Parts, "", "    ")
-	}
-}
-
-func pods(n int32) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return fmt.Sprintf("%d pods", n)
-}
-
-// parts writes a tree of subgroups.
-func (w *writer) parts(parts []Part, parent, indent string) {
-	for _, part := range parts {
-		if part.Parent != parent || part.Name == parent {
-			continue
-		}
-		topology := ""
-		if part.Topology != "" {
-			topology = ", " + part.Topology
-		}
-		if part.Pods == 0 {
-			w.line("%s%s: %d of its parts%s", indent, part.Name, part.Min, topology)
-		} else {
-			w.line("%s%s: %d of %s%s", indent, part.Name, part.Min, pods(part.Pods), topology)
-		}
-		w.parts(parts, part.Name, indent+"  ")
+		w.parts(rowsOf(gang.Parts, ""), "    ")
 	}
 }
 
