@@ -24,7 +24,7 @@ const nanAttempts = "rollout_max_attempts_to_avoid_lp_nan"
 type Options struct {
 	// Overrides change the recipe before it is resolved, in Hydra's words: a.b=1, +a.c=2, ++a.c=3, ~a.d.
 	Overrides []string
-	// Keep names keys that Gym gets from elsewhere (a file in config_paths, env.yaml), beyond [ServerKeys].
+	// Keep names keys of Gym's root that Gym gets from elsewhere (a file in config_paths, env.yaml), beyond [ServerKeys].
 	Keep []string
 	// Env looks up variables for oc.env. Where it is nil, Gym does it in its own environment.
 	Env func(name string) (value string, set bool)
@@ -50,8 +50,14 @@ type Result struct {
 	section *node
 }
 
-// Extract reads a recipe with what it builds on, and resolves Gym's part of it.
+// Extract reads a recipe with what it builds on, and resolves Gym's part of it. What is wrong with a file is a [FileError],
+// what is wrong with an override an [OverrideError].
 func Extract(file string, o Options) (*Result, error) {
+	for _, key := range o.Keep {
+		if !identifier.MatchString(key) {
+			return nil, fmt.Errorf("the key to keep, %q, is no name of a key at the top, like judge_base_url", key)
+		}
+	}
 	load := &loader{}
 	root, err := load.recipe(file)
 	if err != nil {
@@ -89,6 +95,9 @@ func extract(root *node, o Options) (*Result, error) {
 	}
 	m := &materialiser{resolver: r}
 	out := m.container(section, "")
+	if r.steps > maxSteps {
+		return nil, fmt.Errorf("%s: %w", Section, errEndless)
+	}
 	o.Ports.set(out)
 	return &Result{Dropped: m.dropped, section: out}, nil
 }

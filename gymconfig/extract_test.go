@@ -148,6 +148,18 @@ func TestAnchorsCannotBlowUpAFile(t *testing.T) {
 	require.ErrorContains(t, err, "more than 1000000 values")
 }
 
+func TestReferencesCannotMultiplyForEver(t *testing.T) {
+	t.Parallel()
+	for _, item := range []string{"'${.a%d}${.a%d}'", "{x: '${..a%d}', y: '${..a%d}'}"} {
+		section := "b:\n  a0: x\n"
+		for level := range 40 {
+			section += fmt.Sprintf("  a%d: %s\n", level+1, fmt.Sprintf(item, level, level))
+		}
+		_, err := extractText(t, section, Options{})
+		require.ErrorContains(t, err, "env.nemo_gym: "+errEndless.Error(), item)
+	}
+}
+
 func TestInputsAreOnlyReadAndListed(t *testing.T) {
 	t.Parallel()
 	file := writeFiles(t, map[string]string{"recipe.yaml": "defaults: [base/a.yaml, base/b.yaml]\nenv: {nemo_gym: {x: 1}}\n", "base/a.yaml": "defaults: b.yaml\n", "base/b.yaml": "a: 1\n"})

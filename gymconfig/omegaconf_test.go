@@ -127,6 +127,7 @@ func TestAsOmegaConf(t *testing.T) {
 	t.Run("references are resolved as OmegaConf resolves them", python.resolvesReferences)
 	t.Run("generated references are resolved as OmegaConf resolves them", python.resolvesGenerated)
 	t.Run("recipes are merged as OmegaConf merges them", python.mergesRecipes)
+	t.Run("real recipes are read and merged as OmegaConf does it", python.mergesRealRecipes)
 	t.Run("overrides are applied as Hydra applies them", python.overrides)
 	t.Run("what is written is read as it was meant", python.readsBack)
 	t.Run("Gym resolves what was left to it as it would have in the recipe", python.gymResolves)

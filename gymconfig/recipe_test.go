@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -74,6 +75,37 @@ func (python oracle) mergesRecipes(t *testing.T) {
 		require.Empty(t, want.Error, name)
 		require.Equal(t, want, verdictOf(t, root, nil), name)
 	}
+}
+
+// mergesRealRecipes compares every YAML file below TANDEM_RECIPES, e.g. the examples of a checkout of NeMo-RL. All keys count, not
+// only Gym's. A file that OmegaConf's grammar refuses is no recipe.
+func (python oracle) mergesRealRecipes(t *testing.T) {
+	folder := os.Getenv("TANDEM_RECIPES")
+	if folder == "" {
+		t.Skip("skipped: TANDEM_RECIPES names no folder with recipes")
+	}
+	var questions []question
+	require.NoError(t, filepath.WalkDir(folder, func(file string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(file, ".yaml") {
+			questions = append(questions, question{File: file})
+		}
+		return err
+	}))
+	same := 0
+	for i, want := range python.ask(t, questions) {
+		if strings.HasPrefix(want.Error, "GrammarParseError") {
+			continue
+		}
+		var got verdict
+		root, err := (&loader{}).recipe(questions[i].File)
+		if err == nil {
+			got = verdictOf(t, root, nil)
+		}
+		require.Equal(t, want.Error != "", err != nil, "%s: %s, %v", questions[i].File, want.Error, err)
+		require.Equal(t, want.Keys, got.Keys, questions[i].File)
+		same++
+	}
+	t.Logf("%d of %d files are the same, whole", same, len(questions))
 }
 
 // overridable is what the overrides below change.
@@ -197,6 +229,7 @@ var hardStrings = []string{
 	"", " ", "  x", "x ", "\n", "\n\n", "a\n", "a\n\n", "a\nb", "a\n  b\n", " a\nb", "a \nb", "\ta\nb", "a\n\tb", "\ta", "a\tb", "a\rb", "\x00", "\x1b[0m", "\x7f", "\u0085", "\u00a0", "\u2028", "\ufeffx", "\U0001f600", "é", "\ufffd",
 	"- a", "-", "?", "? a", ":", ": a", "a: b", "a:", "a #b", "#", "&a", "*a", "!a", "|", ">", "%a", "@a", "`a`", "'", "\"", "it's", "{a}", "[a]", "{", ",", "---", "...", "--- a", "null", "Null", "~", "yes", "y", "0x1F", "1_000", "1:30", "1e3", ".5", "=", "<<", "2020-01-01", "\\", "\\n",
 	"${", "${b}", "\\${b}", "\\\\${b}", "x ${b} \\", "$", "$${b}", "${b}${b}", "a\n${b}\n", "{{ x }}", "%(x)s",
+	strings.Repeat("word ", 60) + "end", strings.Repeat("w", 300), strings.Repeat("a: b # ", 40), strings.Repeat("é ", 100) + "\n" + strings.Repeat("x ", 100) + "y",
 }
 
 // readsBack lets OmegaConf read what was written, and compares it with what was meant.

@@ -31,10 +31,19 @@ type resolver struct {
 	known   []string                         // keys that Gym gets from elsewhere
 	env     func(name string) (string, bool) // nil: Gym asks its own environment
 	busy    []*node                          // what is being resolved, to find cycles
+	steps   int
 }
+
+// maxSteps bounds how often values are looked at: references to references can multiply.
+const maxSteps = 250_000
+
+var errEndless = fmt.Errorf("its references lead to more than %d values", maxSteps)
 
 // value resolves a value: a scalar, a container as it stands in the recipe, or [onlyGym].
 func (r *resolver) value(n *node) (any, error) {
+	if r.steps++; r.steps > maxSteps {
+		return nil, errEndless
+	}
 	if n.isContainer() {
 		return n, nil
 	}

@@ -101,7 +101,26 @@ func (o *options) writeGymConfig(result *gymconfig.Result, flags gymConfigOption
 	if err := notAnInput(flags.output, result.Files); err != nil {
 		return err
 	}
-	return replaceFile(flags.output, write)
+	if info, err := os.Stat(flags.output); err == nil && !info.Mode().IsRegular() {
+		return writeInto(flags.output, write)
+	}
+	name := flags.output
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target // the link stays
+	}
+	if err := replaceFile(name, write); err != nil {
+		return fmt.Errorf("-o %s: %w", flags.output, err)
+	}
+	return nil
+}
+
+// writeInto writes to what is no file, like /dev/stdout.
+func writeInto(name string, write func(io.Writer) error) error {
+	device, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("-o: %w", err)
+	}
+	return errors.Join(write(device), device.Close())
 }
 
 // notAnInput refuses to write over the recipe or a file that it builds on.
@@ -124,11 +143,11 @@ func notAnInput(output string, inputs []string) error {
 func replaceFile(name string, write func(io.Writer) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
-		return fmt.Errorf("-o %s: %w", name, err)
+		return err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("-o %s: %w", name, err), os.Remove(file.Name()))
+			err = errors.Join(err, os.Remove(file.Name()))
 		}
 	}()
 	if err := errors.Join(write(file), file.Sync(), file.Close()); err != nil {
