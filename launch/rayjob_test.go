@@ -43,7 +43,9 @@ func TestARayJobsStatusIsTheRuns(t *testing.T) {
 		{"KubeRay has not looked at it", rayv1.RayJobStatus{}, "", Pending, ""},
 		{"its pods start", rayv1.RayJobStatus{JobDeploymentStatus: "Initializing", RayClusterName: "r-x"}, "", Pending, ""},
 		{
-			"it misses the submission", rayv1.RayJobStatus{JobDeploymentStatus: "Running", DashboardURL: "r-head:8265"}, "",
+			"it misses the submission",
+			rayv1.RayJobStatus{JobDeploymentStatus: "Running", DashboardURL: "r-head:8265"},
+			"",
 			Pending, "KubeRay is to submit the driver of RayJob r",
 		},
 		{"the job waits for the head", rayv1.RayJobStatus{JobDeploymentStatus: "Running", JobStatus: "PENDING"}, "", Pending, ""},
@@ -52,7 +54,9 @@ func TestARayJobsStatusIsTheRuns(t *testing.T) {
 		{"success", rayv1.RayJobStatus{JobDeploymentStatus: "Complete", JobStatus: "SUCCEEDED"}, "", Succeeded, ""},
 		{"success, whatever is said on the way down", rayv1.RayJobStatus{JobDeploymentStatus: "Complete", JobStatus: "SUCCEEDED"}, "the gym head stopped", Succeeded, ""},
 		{
-			"a stopped job, which KubeRay calls complete", rayv1.RayJobStatus{JobDeploymentStatus: "Complete", JobStatus: "STOPPED", JobId: "r-1"}, "",
+			"a stopped job, which KubeRay calls complete",
+			rayv1.RayJobStatus{JobDeploymentStatus: "Complete", JobStatus: "STOPPED", JobId: "r-1"},
+			"",
 			Failed, "the driver was stopped (Ray job r-1)",
 		},
 		{"an exit code", exited("7", "Traceback"), "", Failed, "the driver ended with exit code 7"},
@@ -60,33 +64,44 @@ func TestARayJobsStatusIsTheRuns(t *testing.T) {
 		{"a signal, in Python's words", exited("-9", ""), "", Failed, "the driver ended with exit code 137"},
 		{
 			"an exit code without a log",
-			rayv1.RayJobStatus{JobDeploymentStatus: "Failed", JobStatus: "FAILED", Reason: "AppFailed", Message: "Job entrypoint command failed with exit code 3. No logs available."}, "",
+			rayv1.RayJobStatus{JobDeploymentStatus: "Failed", JobStatus: "FAILED", Reason: "AppFailed", Message: "Job entrypoint command failed with exit code 3. No logs available."},
+			"",
 			Failed, "the driver ended with exit code 3",
 		},
 		{
-			"a job that never ran", rayv1.RayJobStatus{JobDeploymentStatus: "Failed", JobStatus: "FAILED", Reason: "AppFailed", Message: "runtime_env setup failed\nmore"}, "",
+			"a job that never ran",
+			rayv1.RayJobStatus{JobDeploymentStatus: "Failed", JobStatus: "FAILED", Reason: "AppFailed", Message: "runtime_env setup failed\nmore"},
+			"",
 			Failed, "the driver failed: runtime_env setup failed",
 		},
 		{
-			"a deadline", rayv1.RayJobStatus{JobDeploymentStatus: "Failed", Reason: "PreRunningDeadlineExceeded", Message: "The RayJob has passed the preRunningDeadlineSeconds."}, "",
+			"a deadline",
+			rayv1.RayJobStatus{JobDeploymentStatus: "Failed", Reason: "PreRunningDeadlineExceeded", Message: "The RayJob has passed the preRunningDeadlineSeconds."},
+			"",
 			Failed, "RayJob r failed: PreRunningDeadlineExceeded: The RayJob has passed the preRunningDeadlineSeconds.",
 		},
 		{
-			"a validation that failed is final", rayv1.RayJobStatus{JobDeploymentStatus: "ValidationFailed", Reason: "ValidationFailed", Message: "The RayJob spec is invalid: x"}, "",
+			"a validation that failed is final",
+			rayv1.RayJobStatus{JobDeploymentStatus: "ValidationFailed", Reason: "ValidationFailed", Message: "The RayJob spec is invalid: x"},
+			"",
 			Failed, "KubeRay does not accept RayJob r: The RayJob spec is invalid: x",
 		},
 		{"what peerwatch reports, while it runs", rayv1.RayJobStatus{JobDeploymentStatus: "Running", JobStatus: "RUNNING"}, "gym-server ended", Failed, "gym-server ended"},
 		{"what peerwatch reports, and the driver fails of", exited("1", "connection refused"), "gym-server ended with exit code 137", Failed, "gym-server ended with exit code 137"},
 		{"what peerwatch only repeats", exited("7", ""), "driver RayJob r failed: Failed: AppFailed: Job entrypoint ...", Failed, "the driver ended with exit code 7"},
 		{
-			"a retry", rayv1.RayJobStatus{JobDeploymentStatus: "Retrying", JobStatus: "FAILED", Message: "Job entrypoint command failed with exit code 3. No logs available."}, "",
+			"a retry",
+			rayv1.RayJobStatus{JobDeploymentStatus: "Retrying", JobStatus: "FAILED", Message: "Job entrypoint command failed with exit code 3. No logs available."},
+			"",
 			Pending, "RayJob r starts again: Job entrypoint command failed with exit code 3. No logs available.",
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			status := assess(rayJobRun(tt.status, tt.reported))
+			s := rayJobRun(tt.status, tt.reported)
+			s.pods = []corev1.Pod{failedPod("r-gym-head-x", "head", 10, "ray", 143)} // on the way down
+			status := assess(s)
 			require.Equal(t, tt.phase, status.Phase)
 			require.Equal(t, tt.reason, status.Reason)
 		})

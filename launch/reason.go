@@ -35,6 +35,9 @@ type podEnd struct {
 // What failed after the run's end is a consequence, and not counted.
 func (s *snapshot) fail(status *Status, message string, end time.Time) {
 	ends := podEnds(s.pods)
+	if s.rayJob != nil && rayJobEnded(s.rayJob) {
+		ends = nil // its pods have been told to stop, and the message says what was before that
+	}
 	reported := s.registryError()
 	if reported != "" && !s.repeats(reported, len(ends) > 0) {
 		status.Phase, status.Reason, status.Failed = Failed, explainCode(reported), namedIn(reported, s.pods)
