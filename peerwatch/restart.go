@@ -51,9 +51,11 @@ const finishAfter = 5 * time.Second
 func restart(p Policy, obs Observation, cause *Action, now time.Time) *Action {
 	r := obs.Registry
 	if left := obs.unfinished(); left != "" {
-		return graceful(r.Since.Add(finishAfter), now, &Action{
-			Kind: RestartRun, Reason: fmt.Sprintf("restart %d is not finished: %s", r.Restart.Count, left),
-		})
+		again := &Action{Kind: RestartRun, Reason: fmt.Sprintf("restart %d is not finished: %s", r.Restart.Count, left)}
+		if !now.Before(r.Since.Add(p.StartupGrace)) {
+			again = failed("restart %d could not be finished within %s: %s", r.Restart.Count, p.StartupGrace, left)
+		}
+		return graceful(r.Since.Add(finishAfter), now, again)
 	}
 	if cause == nil {
 		return nil

@@ -19,7 +19,7 @@ import (
 // All pods of the clusters are deleted, not the heads alone: Ray's workers do not rejoin another head (kuberay#1141).
 func (w *Watcher) restartRun(ctx context.Context, action Action, obs Observation) (Action, Observation) {
 	ctx = context.WithoutCancel(ctx)
-	action.At = w.now().Add(confirmAgain)
+	action.At = w.now().Add(finishAfter)
 	if action.begins > 0 {
 		begun, ok := w.begin(ctx, action, obs)
 		if !ok {

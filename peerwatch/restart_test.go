@@ -53,6 +53,7 @@ var restarts = []decision{
 	{"a restart that was begun and not finished: a pod", all(once, func(o *Observation) {
 		gym(o).Workers = append(gym(o).Workers, Pod{Name: "old", UID: "gym-head-0", Owner: "gym-1"})
 	}), early, RestartRun, "restart 1 is not finished: pod old of before is there", 0},
+	{"a restart that cannot be finished within the startup grace", all(once, func(o *Observation) { o.Registry.Incarnation = "" }), late, Fail, `restart 1 could not be finished within 20m0s: the registry is at incarnation "", not "restart-1"`, 0},
 	{"a pod of before that ends", all(once, func(o *Observation) {
 		gym(o).Heads = append(gym(o).Heads, Pod{Name: "old", UID: "gym-head-0", Owner: "gym-1", Deleting: true, Failed: true})
 	}), early, Wait, "", 0},
