@@ -37,7 +37,9 @@ func TestNoValueIsLostInSilence(t *testing.T) {
 // A field that is gone is no reason to fail otherwise than by an error that says what is missing.
 func TestEveryFieldMayBeMissing(t *testing.T) {
 	t.Parallel()
-	for _, name := range inputs(t) {
+	names, err := filepath.Glob("testdata/in/*.yaml")
+	require.NoError(t, err)
+	for _, name := range names {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
 			file := read(t, name)
@@ -81,7 +83,11 @@ func outcomeOf(file File) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	return fmt.Sprintf("%s\n%v\n%v", result.YAML, result.Dropped, result.Needs)
+	out := string(result.YAML)
+	for _, d := range result.Dropped {
+		out += fmt.Sprintln(d.Object, d.Path, d.Value, d.Reason)
+	}
+	return out + strings.Join(result.Needs, "\n")
 }
 
 func parse(t *testing.T, file File) []*yaml.Node {

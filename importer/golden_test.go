@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 	"gotest.tools/v3/golden"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
@@ -26,7 +27,7 @@ func TestInputsBecomeTheirGoldenRuns(t *testing.T) {
 			result, err := Import([]File{read(t, name)}, options)
 			require.NoError(t, err)
 			base := filepath.Join("out", strings.TrimSuffix(filepath.Base(name), ".yaml"))
-			golden.AssertBytes(t, result.YAML, base+".run.golden.yaml")
+			golden.Assert(t, string(result.YAML), base+".run.golden.yaml")
 			golden.Assert(t, report(result), base+".report.golden")
 			run, err := v1alpha1.Load(result.YAML)
 			require.NoError(t, err)
@@ -35,6 +36,22 @@ func TestInputsBecomeTheirGoldenRuns(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
+}
+
+// kubectl prints several objects as a List.
+func TestTheItemsOfAListAreObjects(t *testing.T) {
+	t.Parallel()
+	alone := read(t, "testdata/in/bare-raycluster.yaml")
+	one, err := Import([]File{alone}, options)
+	require.NoError(t, err)
+	var item any
+	require.NoError(t, yaml.Unmarshal(alone.Data, &item))
+	data, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": []any{item}})
+	require.NoError(t, err)
+	listed, err := Import([]File{{Name: alone.Name, Data: data}}, options)
+	require.NoError(t, err)
+	require.Equal(t, string(one.YAML), string(listed.YAML))
+	require.Equal(t, one.Dropped, listed.Dropped)
 }
 
 // report has a line for each value that was dropped, and for each need.

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -100,14 +101,20 @@ func (r *infraReader) readRun() {
 	r.readRayVersion(r.root.at("rayVersion"))
 	r.root.at("serviceAccount").drop(ownAccount)
 	spec.User = r.root.at("labels", ownerLabel).text()
-	kind, queue := r.root.at("scheduler", "kind").text(), r.root.at("scheduler", "queue")
-	if kind == "kai" || kind == "kueue" {
-		spec.Scheduling.Scheduler = v1alpha1.Scheduler(kind)
+	r.readScheduler(r.root.at("scheduler"))
+	r.run.Metadata.Name = r.options.Name
+}
+
+func (r *infraReader) readScheduler(scheduler node) {
+	for _, known := range []v1alpha1.Scheduler{v1alpha1.SchedulerKAI, v1alpha1.SchedulerKueue, v1alpha1.SchedulerDefault} {
+		if scheduler.at("kind").is(known) {
+			r.run.Spec.Scheduling.Scheduler = known
+		}
 	}
-	if queue.there {
+	scheduler.at("kind").drop("the Run file knows the schedulers default, kai, kueue and workload")
+	if queue := scheduler.at("queue"); queue.there {
 		r.queues = append(r.queues, placeOf(queue))
 	}
-	r.run.Metadata.Name = r.options.Name
 }
 
 // readRoles makes a cluster of each role.
@@ -116,6 +123,7 @@ func (r *infraReader) readRoles() {
 	for _, role := range roles {
 		if at := r.root.at("kuberay", role); at.there {
 			present, names = append(present, role), append(names, at.at("name").text())
+			at.at("name").dropPart(at.at("name").text(), ownName)
 		}
 	}
 	if r.run.Metadata.Name == "" {
@@ -189,7 +197,7 @@ func (r *infraReader) readSegments(d *draft, size node) {
 		}
 	}
 	if !split {
-		size.dropPart("segmentSize", "no worker group has more pods than a segment")
+		size.dropPart(strconv.Itoa(int(number)), "no worker group has more pods than a segment")
 	}
 }
 

@@ -77,7 +77,7 @@ func (s *script) addFlags(args []*syntax.Word, out *rayStart) {
 			continue
 		}
 		name, value, valued := strings.Cut(strings.TrimPrefix(value, "--"), "=")
-		if !valued && i+1 < len(args) && !strings.HasPrefix(wordText(args[i+1]), "-") {
+		if !valued && i+1 < len(args) && !s.isFlag(args[i+1]) {
 			i++
 			if value, known = s.literal(args[i]); !known {
 				out.dynamic = append(out.dynamic, "--"+name+"="+wordText(args[i]))
@@ -90,6 +90,11 @@ func (s *script) addFlags(args []*syntax.Word, out *rayStart) {
 		}
 		out.flags[name] = value
 	}
+}
+
+func (s *script) isFlag(word *syntax.Word) bool {
+	value, known := s.literal(word)
+	return known && strings.HasPrefix(value, "-")
 }
 
 func wordText(word *syntax.Word) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -128,9 +129,16 @@ func hasOwnNotation(t reflect.Type) bool {
 	return false
 }
 
+// fieldsOf keeps what jsonFields has found.
+var fieldsOf sync.Map
+
 // jsonFields are the fields of a struct by JSON name, those of inlined structs included.
 func jsonFields(t reflect.Type) map[string]reflect.Type {
+	if known, is := fieldsOf.Load(t); is {
+		return known.(map[string]reflect.Type)
+	}
 	fields := map[string]reflect.Type{}
+	defer fieldsOf.Store(t, fields)
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
