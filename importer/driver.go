@@ -28,6 +28,9 @@ func (r *jobSetReader) readDriver(job *replicatedJob) {
 	if pods := job.readJob(); pods != 1 {
 		job.wrongf("a run has one driver, not %d", pods)
 	}
+	if limit := job.at("template", "spec", "activeDeadlineSeconds"); limit.there {
+		r.run.Spec.Driver.ActiveDeadline = seconds(limit)
+	}
 	r.readPod(p, job.template, func(container node) {
 		takeCommand(container)
 		r.readSubmission(job, container)

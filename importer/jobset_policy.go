@@ -24,10 +24,15 @@ func (r *jobSetReader) readPolicies() {
 	r.readFailure(spec.at("failurePolicy"))
 }
 
-func (m *maker) readLifetime(seconds node) {
-	if seconds.there {
-		m.run.Spec.TTLAfterFinished = &metav1.Duration{Duration: time.Duration(seconds.number(0)) * time.Second}
+func (m *maker) readLifetime(ttl node) {
+	if ttl.there {
+		m.run.Spec.TTLAfterFinished = seconds(ttl)
 	}
+}
+
+// seconds takes a number of them.
+func seconds(n node) *metav1.Duration {
+	return &metav1.Duration{Duration: time.Duration(n.number(0)) * time.Second}
 }
 
 func (r *jobSetReader) readCoordinator(c node) {

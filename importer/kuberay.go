@@ -3,9 +3,6 @@ package importer
 import (
 	"slices"
 	"strings"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 )
@@ -81,14 +78,14 @@ func (m *maker) readRayJob(d *draft, spec node) {
 	m.readLifetime(spec.at("ttlSecondsAfterFinished"))
 	run.Driver.Retries = spec.at("backoffLimit").number(0)
 	if deadline := spec.at("preRunningDeadlineSeconds"); deadline.there {
-		run.Failure.StartupGrace = metav1.Duration{Duration: time.Duration(deadline.number(0)) * time.Second}
+		run.Failure.StartupGrace = *seconds(deadline)
 	}
 	if limit := spec.at("activeDeadlineSeconds"); limit.there {
-		run.Driver.ActiveDeadline = &metav1.Duration{Duration: time.Duration(limit.number(0)) * time.Second}
+		run.Driver.ActiveDeadline = seconds(limit)
 	}
 	spec.at("jobId").drop("the job is called after the run")
 	spec.at("suspend").drop("a run starts when it is applied")
-	for _, lost := range []string{"runtimeEnvYAML", "entrypointNumCpus", "entrypointNumGpus", "entrypointResources"} {
+	for _, lost := range []string{"runtimeEnvYAML", "clusterSelector", "entrypointNumCpus", "entrypointNumGpus", "entrypointResources"} {
 		if spec.at(lost).there {
 			m.need("spec.driver", "%s of the RayJob has no field in the Run", lost)
 		}
@@ -184,7 +181,7 @@ func readAutoscaler(options node, autoscales bool) *v1alpha1.Autoscaler {
 	}
 	out := &v1alpha1.Autoscaler{Version: options.at("version").text(), UpscalingMode: options.at("upscalingMode").text()}
 	if idle := options.at("idleTimeoutSeconds"); idle.there {
-		out.IdleTimeout = &metav1.Duration{Duration: time.Duration(idle.number(0)) * time.Second}
+		out.IdleTimeout = seconds(idle)
 	}
 	if *out == (v1alpha1.Autoscaler{}) {
 		return nil

@@ -106,10 +106,28 @@ func (m *maker) readContainers(p *part, spec node, command func(container node))
 		case isPeerWatcher(container):
 			container.drop(ownWatch)
 		default:
-			container.dropUnknown(reflect.TypeFor[corev1.Container]())
-			p.overlay.add("containers", container.unread(true))
+			p.keepContainer(container)
 		}
 	}
+}
+
+// keepContainer keeps one beside that of Ray, whose name it may not have.
+func (p *part) keepContainer(container node) {
+	if container.at("name").value == p.container() {
+		container.at("name").drop("tandem calls the first container " + p.container())
+	}
+	container.dropUnknown(reflect.TypeFor[corev1.Container]())
+	kept, is := container.unread(true).(map[string]any)
+	if !is {
+		return
+	}
+	if kept["name"] == nil {
+		kept["name"] = p.container() + "-sidecar"
+	}
+	if kept["image"] == nil && p.fallback.value != "" {
+		kept["image"] = p.fallback.value
+	}
+	p.overlay.add("containers", kept)
 }
 
 // waitsForHead: the container does nothing but ask until Ray answers.

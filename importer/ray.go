@@ -27,10 +27,16 @@ func paramFlags(params node) map[string]flag {
 	return out
 }
 
+// ownFlags say that a node is a head or which head it joins, and that the program stays: tandem sets them.
+var ownFlags = []string{"head", "block", "address"}
+
 // scriptFlags are those of a script that is found at a place.
 func scriptFlags(start *rayStart, at node) map[string]flag {
 	out := map[string]flag{}
 	for name, value := range start.flags {
+		if slices.Contains(ownFlags, name) {
+			continue
+		}
 		out[name] = flag{value, func(reason string) { at.dropPart("--"+name+"="+value, reason) }}
 	}
 	return out
@@ -49,9 +55,7 @@ func (m *maker) readFlags(cluster *v1alpha1.Cluster, p *part, flags map[string]f
 	readSame(flags, "num-gpus", strconv.Itoa(int(p.group.GPUs)))
 	readSame(flags, "metrics-export-port", strconv.Itoa(int(v1alpha1.MetricsPort)))
 	readSame(flags, "dashboard-agent-listen-port", strconv.Itoa(int(v1alpha1.RayAgentPort)))
-	for _, name := range []string{"head", "block", "address"} {
-		delete(flags, name)
-	}
+	readSame(flags, "block", "true")
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		if reason := managed(p, name); reason != "" {
 			flags[name].drop(reason)
@@ -73,6 +77,8 @@ func managed(p *part, name string) string {
 		return "tandem sets it: its probes and services ask there"
 	case "port", "dashboard-port", "ray-client-server-port":
 		return ownPort
+	case "head", "block", "address":
+		return "it follows from the cluster and the group"
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -65,6 +66,14 @@ func (p *part) readResources(resources node) {
 	requests, requested := resources.at("requests").resources()
 	limits, limited := resources.at("limits").resources()
 	p.group.Resources, p.group.Limits, p.group.GPUs = requests, limits, limited
+	if p.isDriver() {
+		for _, list := range []string{"requests", "limits"} {
+			if gpu := resources.at(list, resourceGPU); gpu.there {
+				gpu.dropPart(fmt.Sprint(gpu.value), "the pod of the driver only submits; the driver runs in the head")
+			}
+		}
+		return
+	}
 	if requested != limited {
 		gpu := resources.at("requests", resourceGPU)
 		switch {
