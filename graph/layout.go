@@ -74,7 +74,7 @@ type column struct {
 	box    int    // where boxes begin
 	right  int    // the frame's other edge
 	keys   []string
-	reads  bool
+	reads  []string // who reads, each by a line of its own
 	watchX int
 	drive  int // where the line of the driver goes down, 0 in other columns
 }
@@ -127,10 +127,10 @@ func (l *layout) sort() {
 	}
 }
 
-// traffic is what a cluster publishes, and whether it reads.
-func (l *layout) traffic(frame *Frame) (keys []string, reads bool) {
+// traffic is which keys a cluster publishes, and which of its nodes read.
+func (l *layout) traffic(frame *Frame) (keys, reads []string) {
 	if frame == nil {
-		return nil, false
+		return nil, nil
 	}
 	mine, seen := map[string]bool{}, map[string]bool{}
 	for _, node := range frame.Nodes {
@@ -140,7 +140,9 @@ func (l *layout) traffic(frame *Frame) (keys []string, reads bool) {
 		if edge.Kind == Publishes && mine[edge.From] && !seen[edge.To] {
 			keys, seen[edge.To] = append(keys, edge.To), true
 		}
-		reads = reads || edge.Kind == ReadBy && mine[edge.To]
+		if edge.Kind == ReadBy && mine[edge.To] && !seen[edge.To] {
+			reads, seen[edge.To] = append(reads, edge.To), true
+		}
 	}
 	return keys, reads
 }
@@ -172,10 +174,7 @@ func (l *layout) spread() {
 		if i > 0 {
 			x += between
 		}
-		lines := len(c.keys)
-		if c.reads {
-			lines++
-		}
+		lines := len(c.keys) + len(c.reads)
 		c.left = x
 		c.box = x + pad + lane*lines
 		if i == 0 {

@@ -15,7 +15,7 @@ func runs(t *testing.T) map[string]*v1alpha1.Run {
 	t.Helper()
 	out := map[string]*v1alpha1.Run{
 		"disagg-jobset": example(t, "disagg-jobset.yaml"), "disagg-raycluster": example(t, "disagg-raycluster.yaml"),
-		"rich": loaded(t, rich), "awkward": loaded(t, awkward), "many keys": manyKeys(t),
+		"rich": loaded(t, rich), "awkward": loaded(t, awkward), "many keys": manyKeys(t), "many readers": manyReaders(t),
 	}
 	for clusters := 1; clusters <= 8; clusters++ {
 		for _, groups := range []int{0, 1, 8, 9, 100} {
@@ -39,6 +39,18 @@ func manyKeys(t *testing.T) *v1alpha1.Run {
 	run := loaded(t, rich)
 	for i := range 25 {
 		run.Spec.Clusters[2].Publish = append(run.Spec.Clusters[2].Publish, v1alpha1.Publish{Key: fmt.Sprintf("key-%d", i), URL: "http://x"})
+	}
+	return run
+}
+
+// manyReaders have a line each.
+func manyReaders(t *testing.T) *v1alpha1.Run {
+	t.Helper()
+	run := fleet(t, 2, mergeAbove, short)
+	for i := range run.Spec.Clusters {
+		for j := range run.Spec.Clusters[i].Workers {
+			run.Spec.Clusters[i].Workers[j].Setup = "registry wait shared c0-key"
+		}
 	}
 	return run
 }

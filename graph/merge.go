@@ -21,6 +21,7 @@ type groupBox struct {
 	lines   []string
 	gpus    bool
 	publish []v1alpha1.Publish
+	asks    []string
 }
 
 func boxes(cluster *v1alpha1.Cluster) []groupBox {
@@ -60,7 +61,7 @@ func lookOf(cluster *v1alpha1.Cluster, worker *v1alpha1.WorkerGroup) string {
 	for _, publish := range cluster.PublishedBy(worker.Name) {
 		keys = append(keys, publish.Key)
 	}
-	return strings.Join(append(aboutWorkers(worker), keys...), "\n")
+	return strings.Join(slices.Concat(aboutWorkers(worker), keys, asked(&worker.Group)), "\n")
 }
 
 func aboutWorkers(worker *v1alpha1.WorkerGroup) []string {
@@ -79,7 +80,7 @@ func aboutWorkers(worker *v1alpha1.WorkerGroup) []string {
 
 func boxOf(cluster *v1alpha1.Cluster, alike []v1alpha1.WorkerGroup) groupBox {
 	first := &alike[0]
-	box := groupBox{name: first.Name, lines: aboutWorkers(first), gpus: first.GPUs > 0, publish: cluster.PublishedBy(first.Name)}
+	box := groupBox{name: first.Name, lines: aboutWorkers(first), gpus: first.GPUs > 0, publish: cluster.PublishedBy(first.Name), asks: asked(&first.Group)}
 	if len(alike) > 1 {
 		box.name = fmt.Sprintf("%s … %s", first.Name, alike[len(alike)-1].Name)
 		box.lines = append([]string{count(len(alike), "group") + ", each:"}, box.lines...)
@@ -94,6 +95,7 @@ func restOf(cluster *v1alpha1.Cluster, workers []v1alpha1.WorkerGroup) groupBox 
 	for i := range workers {
 		size = size.Plus(sizeOfGroup(&workers[i]))
 		box.publish = append(box.publish, cluster.PublishedBy(workers[i].Name)...)
+		box.asks = append(box.asks, asked(&workers[i].Group)...)
 	}
 	box.publish = slices.CompactFunc(box.publish, func(a, b v1alpha1.Publish) bool { return a == b })
 	box.gpus, box.lines = size.GPUs > 0, []string{size.String()}

@@ -29,6 +29,7 @@ type painter struct {
 	run   *v1alpha1.Run
 	keys  map[string]string // the node of each key
 	order []string          // the keys as they come in the file
+	asks  []asking
 	edges []Edge
 }
 
@@ -61,6 +62,7 @@ func (p *painter) cluster(i int) Frame {
 		head.Lines = append(head.Lines, "runs the driver")
 	}
 	p.publishes(head.ID, cluster.PublishedBy(v1alpha1.GroupHead))
+	p.asks = append(p.asks, asking{head.ID, append(asked(&cluster.Head), p.askedByDriver(cluster)...)})
 	frame := Frame{ID: fmt.Sprintf("c%d", i), Kind: FrameCluster, Name: cluster.Name, Nodes: []Node{head}}
 	if object := p.objectOf(cluster); object != "" {
 		frame.Lines = append(frame.Lines, object)
@@ -72,6 +74,7 @@ func (p *painter) cluster(i int) Frame {
 			node.Kind = NodeGPU
 		}
 		p.publishes(node.ID, box.publish)
+		p.asks = append(p.asks, asking{node.ID, box.asks})
 		frame.Nodes = append(frame.Nodes, node)
 	}
 	return frame

@@ -103,3 +103,27 @@ func TestWhatIsKnownOfKeysIsDrawn(t *testing.T) {
 	}
 	require.Contains(t, frameCalled(t, Of(run).Frames, "registry").Lines, "no keys are published")
 }
+
+func TestWhatACommandAsksTheRegistryForIsDrawn(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, text, want string }{
+		{"a key that is waited for", "registry wait --timeout 5m gym_head_server", "gym_head_server"},
+		{"a key in a script", `URL="$(registry get vllm_base_urls)" && serve`, "vllm_base_urls"},
+		{"a path to the program", "/opt/registry get vllm_base_urls | head -1", "vllm_base_urls"},
+		{"a key of another command", "registry serve; echo vllm_base_urls", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			run := loaded(t, rich)
+			run.Spec.Clusters[1].Workers[0].Setup = tt.text
+			var got string
+			for _, edge := range Of(run).Edges {
+				if edge.Kind == ReadBy && edge.To == "c1_g0" {
+					got = map[string]string{"k0": keyVLLM, "k1": keyGymHead}[edge.From]
+				}
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+}

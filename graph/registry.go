@@ -2,7 +2,9 @@ package graph
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 )
@@ -81,6 +83,30 @@ func publishers(cluster *v1alpha1.Cluster, publish v1alpha1.Publish) int32 {
 	return pods
 }
 
+// asking is what a node asks the registry for, in the words of its command.
+type asking struct {
+	node  string
+	words []string
+}
+
+// asksRegistry is a command line that waits for keys or gets them, up to its end.
+var asksRegistry = regexp.MustCompile(`registry\s+(?:wait|get)\s+([^;&|\n]*)`)
+
+// asked are the words behind `registry wait` and `registry get` in what a group runs; keys are among them.
+func asked(group *v1alpha1.Group) []string {
+	return wordsBehind(strings.Join(group.Command, " ") + "\n" + group.Setup)
+}
+
+func wordsBehind(text string) []string {
+	var out []string
+	for _, match := range asksRegistry.FindAllStringSubmatch(text, -1) {
+		for _, word := range strings.Fields(match[1]) {
+			out = append(out, strings.Trim(word, `"'()`))
+		}
+	}
+	return out
+}
+
 // keyGymHead is read by the driver, which finds the environments by it; keyVLLM by whoever publishes keyGymHead, for the environments call
 // the model.
 const (
@@ -88,15 +114,25 @@ const (
 	keyVLLM    = "vllm_base_urls"
 )
 
-// readers are the reads that are known of NeMo-RL's keys.
+// askedByDriver is what the driver reads by the head in which it runs.
+func (p *painter) askedByDriver(cluster *v1alpha1.Cluster) []string {
+	var out []string
+	if cluster.Name == p.run.Spec.Driver.Cluster {
+		out = append(wordsBehind(strings.Join(p.run.Spec.Driver.Command, " ")), keyGymHead)
+	}
+	if slices.ContainsFunc(cluster.Publish, func(publish v1alpha1.Publish) bool { return publish.Key == keyGymHead }) {
+		out = append(out, keyVLLM)
+	}
+	return out
+}
+
+// readers are the reads that are known: of NeMo-RL's keys, and those that a command names.
 func (p *painter) readers() []Edge {
 	var edges []Edge
-	for i := range p.run.Spec.Clusters {
-		cluster := &p.run.Spec.Clusters[i]
+	for _, ask := range p.asks {
 		for _, key := range p.order {
-			gym := slices.ContainsFunc(cluster.Publish, func(publish v1alpha1.Publish) bool { return publish.Key == keyGymHead })
-			if key == keyGymHead && cluster.Name == p.run.Spec.Driver.Cluster || key == keyVLLM && gym {
-				edges = append(edges, Edge{p.keys[key], headID(i), ReadBy})
+			if slices.Contains(ask.words, key) {
+				edges = append(edges, Edge{p.keys[key], ask.node, ReadBy})
 			}
 		}
 	}

@@ -73,7 +73,7 @@ spec:
     publish:
     - {key: gym_head_server, url: "http://$(POD_IP):9090", when: {httpGet: {port: 9090, path: /global_config_dict_yaml}}}
     workers:
-    - {name: sandbox, replicas: 2, minReplicas: 1, maxReplicas: 16}
+    - {name: sandbox, replicas: 2, minReplicas: 1, maxReplicas: 16, setup: "export MODEL=$(registry wait vllm_base_urls --timeout 5m)"}
   driver: {cluster: rl, command: [python, examples/nemo_gym/run_grpo_nemo_gym.py, "+env.disagg_job_id=$(TANDEM_RUN)"]}
   claims:
   - {name: imex, computeDomain: {}}

@@ -59,29 +59,25 @@ func (l *layout) portOf(c *column, edge Edge) int {
 	return from.y + from.h*(slices.Index(mine, edge.To)+2)/(len(mine)+2)
 }
 
-// drawReading is one line from all keys that a head reads.
+// drawReading is a line for each reader of a column, from all keys that it reads.
 func (l *layout) drawReading(c *column) {
-	reads := wire{kind: ReadBy, arrow: true}
-	for _, edge := range l.g.Edges {
-		if edge.Kind == ReadBy && l.columnOf(edge.To) == c {
-			reads.edges = append(reads.edges, edge)
+	for i, reader := range c.reads {
+		reads := wire{kind: ReadBy, arrow: true}
+		to := l.rects[reader]
+		x, in, deepest := c.box-lane*(len(c.keys)+1+i), to.y+to.h/6, 0
+		for _, edge := range l.g.Edges {
+			if edge.Kind != ReadBy || edge.To != reader {
+				continue
+			}
+			key := l.rects[edge.From]
+			y := key.y + key.h/2
+			deepest = max(deepest, y)
+			reads.edges, reads.dots = append(reads.edges, edge), append(reads.dots, point{x, y})
+			l.d.wires = append(l.d.wires, wire{kind: ReadBy, edges: []Edge{edge}, points: []point{{key.right(), y}, {x, y}}})
 		}
+		reads.points = []point{{x, deepest}, {x, in}, {to.x, in}}
+		l.d.wires = append(l.d.wires, reads)
 	}
-	if len(reads.edges) == 0 {
-		return
-	}
-	x, head := c.box-lane*(len(c.keys)+1), l.rects[reads.edges[0].To]
-	deepest := 0
-	for _, edge := range reads.edges {
-		key := l.rects[edge.From]
-		y := key.y + key.h/2
-		deepest = max(deepest, y)
-		reads.dots = append(reads.dots, point{x, y})
-		l.d.wires = append(l.d.wires, wire{kind: ReadBy, edges: []Edge{edge}, points: []point{{key.right(), y}, {x, y}}})
-	}
-	in := head.y + head.h/6
-	reads.points = []point{{x, deepest}, {x, in}, {head.x, in}}
-	l.d.wires = append(l.d.wires, reads)
 }
 
 // drawSubmission leads the driver's line over the clusters to its head.

@@ -178,4 +178,10 @@ func (p *Plan) judgeTopology(s *Sight) {
 		}
 	}
 	p.find(OK, about, "has the levels %s", strings.Join(levels, ", "))
+	for _, object := range p.objects {
+		if level := object.GetAnnotations()[kai.AnnotationTopologyRequired]; level != "" {
+			p.find(Warning, about, "KAI %s keeps all pods of %s %s within one %s, not group by group; the check of nodes does not know",
+				p.run.Spec.Scheduling.KAIVersion, object.GetKind(), object.GetName(), level)
+		}
+	}
 }

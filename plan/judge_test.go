@@ -244,6 +244,17 @@ func TestANewerKAIIsTold(t *testing.T) {
 		"write its version in spec.scheduling.kaiVersion", p.Verdict.Text)
 }
 
+func TestATopologyOverAWholeObjectIsTold(t *testing.T) {
+	t.Parallel()
+	p := planned(t, gang, func(run *v1alpha1.Run) { run.Spec.Backend, run.Spec.Scheduling.KAIVersion = v1alpha1.BackendJobSet, "0.14.7" })
+	s := healthy(t, p)
+	s.PodGroupFields.Value = nil
+	p.Judge(s)
+	require.Contains(t, p.Findings, Finding{
+		Warning, "topology dc", "KAI 0.14.7 keeps all pods of JobSet qwen3-grpo within one example.com/rack, not group by group; the check of nodes does not know",
+	})
+}
+
 // A run that is up already is not counted against itself.
 func TestARunThatIsUpFits(t *testing.T) {
 	t.Parallel()
