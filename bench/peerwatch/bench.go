@@ -97,18 +97,23 @@ func (b *bench) newTeam(ctx context.Context, clusters int, grace time.Duration, 
 	return t, nil
 }
 
-// newTeams makes several, a few at a time.
+// newTeams makes several.
 func (b *bench) newTeams(ctx context.Context, n, clusters int, grace time.Duration, api *rest.Config) ([]*team, error) {
-	teams := make([]*team, n)
+	return several(n, func() (*team, error) { return b.newTeam(ctx, clusters, grace, api) })
+}
+
+// several makes n of a thing, a few at a time.
+func several[T any](n int, one func() (T, error)) ([]T, error) {
+	all := make([]T, n)
 	var group errgroup.Group
 	group.SetLimit(2 * runtime.NumCPU())
-	for i := range teams {
+	for i := range all {
 		group.Go(func() (err error) {
-			teams[i], err = b.newTeam(ctx, clusters, grace, api)
+			all[i], err = one()
 			return err
 		})
 	}
-	return teams, group.Wait()
+	return all, group.Wait()
 }
 
 // measure does everything: first what takes its time and costs little, all at once, then one trial after the other.
@@ -120,8 +125,12 @@ func (b *bench) measure(ctx context.Context, o options) (*report, error) {
 	}
 	r.Sidecar.BinaryMiB = mebibytes(info.Size())
 	b.say("idle watchers, storms, and the polling watcher")
+	quiet, err := b.newTeam(ctx, 2, unreadyGrace, b.server.Config)
+	if err != nil {
+		return nil, err
+	}
 	var group errgroup.Group
-	group.Go(func() error { return b.idle(ctx, &r.Sidecar) })
+	group.Go(func() error { return b.idle(ctx, quiet, &r.Sidecar) })
 	group.Go(func() (err error) { r.Polling, err = b.polling(ctx, o.trials); return err })
 	r.Storms = make([]storm, len(refusals))
 	for i, code := range refusals {

@@ -24,11 +24,8 @@ const (
 	observe = 30 * time.Second
 )
 
-func (b *bench) idle(ctx context.Context, s *sidecar) error {
-	t, err := b.newTeam(ctx, 2, unreadyGrace, b.server.Config)
-	if err != nil {
-		return err
-	}
+// idle watches a team that was started while nothing else went on.
+func (b *bench) idle(ctx context.Context, t *team, s *sidecar) error {
 	if err := pause(ctx, settle); err != nil {
 		return err
 	}

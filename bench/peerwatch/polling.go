@@ -32,21 +32,24 @@ const pollPatience = (maxStrikes + 1) * pollEvery
 
 // polling plays all trials at once: they cost little, and take their time.
 func (b *bench) polling(ctx context.Context, trials int) (polled, error) {
+	runs, err := b.newFlock(ctx, trials*len(kills), b.server.Config)
+	if err != nil {
+		return polled{}, err
+	}
 	var mu sync.Mutex
 	took := map[string][]time.Duration{}
 	var group errgroup.Group
-	for _, k := range kills {
-		for range trials {
-			group.Go(func() error {
-				o, err := b.pollingTrial(ctx, k)
-				mu.Lock()
-				defer mu.Unlock()
-				if o.fell {
-					took[k.name] = append(took[k.name], o.took)
-				}
-				return err
-			})
-		}
+	for i, run := range runs {
+		k := kills[i%len(kills)]
+		group.Go(func() error {
+			o, err := b.pollingTrial(ctx, k, run)
+			mu.Lock()
+			defer mu.Unlock()
+			if o.fell {
+				took[k.name] = append(took[k.name], o.took)
+			}
+			return err
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return polled{}, err
@@ -69,21 +72,13 @@ func summarize(trials int, took map[string][]time.Duration) polled {
 	return p
 }
 
-func (b *bench) pollingTrial(ctx context.Context, k kill) (outcome, error) {
-	run, err := b.newRun(ctx, 2, hour)
-	if err != nil {
-		return outcome{}, err
-	}
-	pollers, err := newPollers(ctx, run, b.server.Config)
-	if err != nil {
-		return outcome{}, err
-	}
+func (b *bench) pollingTrial(ctx context.Context, k kill, run polledRun) (outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	alive := make([]context.CancelFunc, len(pollers))
+	alive := make([]context.CancelFunc, len(run.pollers))
 	var group errgroup.Group
 	defer func() { cancel(); _ = group.Wait() }() // they end with ctx
-	for i, p := range pollers {
+	for i, p := range run.pollers {
 		var own context.Context
 		own, alive[i] = context.WithCancel(ctx)
 		group.Go(func() error { return p.run(own) })
@@ -91,7 +86,7 @@ func (b *bench) pollingTrial(ctx context.Context, k kill) (outcome, error) {
 	if err := pause(ctx, 2*pollEvery+rand.N(pollEvery)); err != nil { // at any moment, once both poll
 		return outcome{}, err
 	}
-	return b.follow(ctx, k, run, k.clusters(run), pollPatience, func() {
+	return b.follow(ctx, k, run.Run, k.clusters(run.Run), pollPatience, func() {
 		if k.takesCluster {
 			alive[victim]()
 		}

@@ -86,19 +86,14 @@ type polledRun struct {
 }
 
 func (b *bench) newFlock(ctx context.Context, runs int, api *rest.Config) (flock, error) {
-	var f flock
-	for range runs {
+	return several(runs, func() (polledRun, error) {
 		run, err := b.newRun(ctx, 2, hour)
 		if err != nil {
-			return nil, err
+			return polledRun{}, err
 		}
 		pollers, err := newPollers(ctx, run, api)
-		if err != nil {
-			return nil, err
-		}
-		f = append(f, polledRun{run, pollers})
-	}
-	return f, nil
+		return polledRun{run, pollers}, err
+	})
 }
 
 // poll lets all of them poll for so long.
