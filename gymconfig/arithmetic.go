@@ -73,11 +73,15 @@ func (r *resolver) concatenate(a, b *node) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if container, is := value.(*node); is {
+		container, is := value.(*node)
+		switch {
+		case is && out.plain:
+			out.items = append(out.items, container)
+		case is:
 			out.add(container.clone())
-			continue
+		default:
+			out.add(&node{kind: scalarKind, scalar: value, literal: true})
 		}
-		out.add(&node{kind: scalarKind, scalar: value, literal: true})
 	}
 	return out, nil
 }
@@ -107,9 +111,7 @@ func multiply(_ *resolver, a, b any) (any, error) {
 		count, err := repetitions(times, len(l.items))
 		out := &node{kind: listKind, plain: true, parent: l.parent}
 		for range count {
-			for _, item := range l.items {
-				out.add(item.clone())
-			}
+			out.items = append(out.items, l.items...)
 		}
 		return out, err
 	}

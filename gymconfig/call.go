@@ -110,7 +110,8 @@ func directive(name string, args []any) (any, error) {
 	return onlyGym{"${" + name + ":" + path + "}"}, nil
 }
 
-// element resolves an argument. Lists and mappings become nodes below at, as if they stood there.
+// element resolves an argument. Lists and mappings become nodes below at, as if they stood there; what is referred to within
+// them keeps its place, and so its own references.
 func (r *resolver) element(at *node, e element) (any, error) {
 	switch {
 	case e.list != nil:
@@ -120,7 +121,7 @@ func (r *resolver) element(at *node, e element) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			out.add(child)
+			out.items = append(out.items, child)
 		}
 		return out, nil
 	case e.pairs != nil:
@@ -130,7 +131,7 @@ func (r *resolver) element(at *node, e element) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			out.set(one.key, child)
+			out.put(one.key, child)
 		}
 		return out, nil
 	case e.quoted:
@@ -148,7 +149,7 @@ func (r *resolver) elementNode(at *node, e element) (*node, error) {
 		return nil, err
 	}
 	if container, is := value.(*node); is {
-		return container.clone(), nil
+		return container, nil
 	}
 	return &node{kind: scalarKind, scalar: value, literal: true}, nil
 }

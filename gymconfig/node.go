@@ -69,6 +69,11 @@ func (n *node) get(key any) *node {
 // set puts a value at its key: at the place of the old one, or else last.
 func (n *node) set(key any, value *node) {
 	value.parent = n
+	n.put(key, value)
+}
+
+// put is set for a value that belongs elsewhere.
+func (n *node) put(key any, value *node) {
 	for i, one := range n.entries {
 		if sameKey(one.key, key) {
 			n.entries[i].value = value
