@@ -246,7 +246,9 @@ func TestANewerKAIIsTold(t *testing.T) {
 
 func TestATopologyOverAWholeObjectIsTold(t *testing.T) {
 	t.Parallel()
-	p := planned(t, gang, func(run *v1alpha1.Run) { run.Spec.Backend, run.Spec.Scheduling.KAIVersion = v1alpha1.BackendJobSet, "0.14.7" })
+	p := planned(t, gang, func(run *v1alpha1.Run) {
+		run.Spec.Backend, run.Spec.Scheduling.KAIVersion = v1alpha1.BackendJobSet, "0.14.7"
+	})
 	s := healthy(t, p)
 	s.PodGroupFields.Value = nil
 	p.Judge(s)
