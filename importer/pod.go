@@ -2,6 +2,7 @@ package importer
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -92,8 +93,7 @@ func (m *maker) readContainers(p *part, spec node, command func(container node))
 			container.drop(ownWait)
 			continue
 		}
-		container.dropUnknown(reflect.TypeFor[corev1.Container]())
-		p.overlay.add("initContainers", container.unread(true))
+		p.keepContainer("initContainers", container)
 	}
 	for i, container := range spec.at("containers").items() {
 		switch {
@@ -106,15 +106,19 @@ func (m *maker) readContainers(p *part, spec node, command func(container node))
 		case isPeerWatcher(container):
 			container.drop(ownWatch)
 		default:
-			p.keepContainer(container)
+			p.keepContainer("containers", container)
 		}
 	}
 }
 
-// keepContainer keeps one beside that of Ray, whose name it may not have.
-func (p *part) keepContainer(container node) {
-	if container.at("name").value == p.container() {
-		container.at("name").drop("tandem calls the first container " + p.container())
+// ownContainers are those that tandem adds to pods. One of the same name would be merged into it.
+var ownContainers = []string{"ray", "driver", "registry", "peerwatch", "wait-for-head", "wait-for-dashboard", "code"}
+
+// keepContainer keeps one beside that of Ray.
+func (p *part) keepContainer(list string, container node) {
+	name, _ := container.at("name").value.(string)
+	if slices.Contains(ownContainers, name) {
+		container.at("name").drop("tandem has a container of this name, so it is called " + name + "-user")
 	}
 	container.dropUnknown(reflect.TypeFor[corev1.Container]())
 	kept, is := container.unread(true).(map[string]any)
@@ -122,12 +126,12 @@ func (p *part) keepContainer(container node) {
 		return
 	}
 	if kept["name"] == nil {
-		kept["name"] = p.container() + "-sidecar"
+		kept["name"] = name + "-user"
 	}
 	if kept["image"] == nil && p.fallback.value != "" {
 		kept["image"] = p.fallback.value
 	}
-	p.overlay.add("containers", kept)
+	p.overlay.add(list, kept)
 }
 
 // waitsForHead: the container does nothing but ask until Ray answers.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,8 +44,35 @@ func example(t *testing.T, name string) File {
 // options have a user, so that infra files resolve to the same everywhere.
 var options = Options{User: "researcher"}
 
+// used are the rules that a difference has matched, and how many examples have been looked at.
+type used struct {
+	sync.Mutex
+	rules    map[int]bool
+	examples int
+}
+
+func (u *used) add(rule int) {
+	u.Lock()
+	defer u.Unlock()
+	u.rules[rule] = true
+}
+
+func (u *used) count() {
+	u.Lock()
+	defer u.Unlock()
+	u.examples++
+}
+
 func TestARoundTripDiffersOnlyAsIntended(t *testing.T) {
 	t.Parallel()
+	seen := &used{rules: map[int]bool{}}
+	t.Cleanup(func() {
+		for i, rule := range intended {
+			if seen.examples == len(examples) && !seen.rules[i] {
+				t.Errorf("no difference is explained by %s (%s)", rule.pattern, rule.reason)
+			}
+		}
+	})
 	for _, name := range examples {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,8 +82,9 @@ func TestARoundTripDiffersOnlyAsIntended(t *testing.T) {
 			result.Run.Metadata.Namespace = "default"
 			rendered, err := manifests.Render(result.Run)
 			require.NoError(t, err)
+			seen.count()
 			var out strings.Builder
-			for _, group := range explained(t, differences(originals(t, file), rendered, result.Run)) {
+			for _, group := range explained(t, seen, differences(originals(t, file), rendered, result.Run)) {
 				fmt.Fprintf(&out, "# %s\n%s\n\n", group[0], strings.Join(group[1:], "\n"))
 			}
 			golden.Assert(t, out.String(), name+".differences.golden")
@@ -64,11 +93,12 @@ func TestARoundTripDiffersOnlyAsIntended(t *testing.T) {
 }
 
 // explained groups differences by their reasons, which come first. One without a reason fails the test.
-func explained(t *testing.T, list []string) [][]string {
+func explained(t *testing.T, seen *used, list []string) [][]string {
 	t.Helper()
 	groups := map[string][]string{}
 	for _, line := range list {
 		if at := reasonFor(line); at >= 0 {
+			seen.add(at)
 			reason := intended[at].reason
 			groups[reason] = append(groups[reason], line)
 		} else {
@@ -147,9 +177,12 @@ func side(object map[string]any) any { return byName("", withPrograms(normal(obj
 
 // of puts the object in front of the path.
 func (d difference) of(object string) string {
-	d.path = object + " " + d.path
+	d.path = object + " " + pods.ReplaceAllString(d.path, "pods[$1$2$3]")
 	return d.String()
 }
+
+// pods are where an object has the pods of a group.
+var pods = regexp.MustCompile(`spec\.(?:rayClusterSpec\.)?(?:replicatedJobs\[([^]]*)\]\.template\.spec\.template|workerGroupSpecs\[([^]]*)\]\.template|(head)GroupSpec\.template)`)
 
 // isSame matches RayClusters by the end of their names, of which several are in one run; of other kinds there is one.
 func isSame(old map[string]any, o *unstructured.Unstructured, run *v1alpha1.Run) bool {
