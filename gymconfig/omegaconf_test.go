@@ -123,6 +123,7 @@ func TestAsOmegaConf(t *testing.T) {
 	t.Parallel()
 	python := newOracle(t)
 	t.Run("the oracle answers", python.answers)
+	t.Run("kept answers are those of OmegaConf", python.keepsAnswers)
 	t.Run("scalars are read as OmegaConf reads them", python.readsScalars)
 	t.Run("references are resolved as OmegaConf resolves them", python.resolvesReferences)
 	t.Run("generated references are resolved as OmegaConf resolves them", python.resolvesGenerated)
