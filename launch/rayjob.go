@@ -63,7 +63,7 @@ func rayJobEnd(job *rayv1.RayJob) string {
 		return strings.TrimRight(fmt.Sprintf("RayJob %s failed: %s: %s", job.Name, cmp.Or(string(job.Status.Reason), "no reason"), said), ": ")
 	}
 	if end := driverEnd(job); end != nil {
-		return explainCode(fmt.Sprintf("the driver ended with exit code %d", *end.ExitCode))
+		return explainCode(fmt.Sprintf("the driver ended with exit code %d", *end.ExitCode)) + lastWords(end.Log)
 	}
 	return "the driver failed: " + said
 }
@@ -71,6 +71,18 @@ func rayJobEnd(job *rayv1.RayJob) string {
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return line
+}
+
+// lastWords is the last line of a log, which of a Python program names the exception: no pod has it any more.
+func lastWords(log string) string {
+	line := strings.TrimSpace(log[strings.LastIndex(log, "\n")+1:])
+	if len(line) > maxCause {
+		line = strings.ToValidUTF8(line[:maxCause], "") + "..."
+	}
+	if line == "" {
+		return ""
+	}
+	return ": " + line
 }
 
 // commandFailed is how Ray begins the message about a job whose command failed; what follows are the last lines of its log

@@ -59,8 +59,8 @@ func TestARayJobsStatusIsTheRuns(t *testing.T) {
 			"",
 			Failed, "the driver was stopped (Ray job r-1)",
 		},
-		{"an exit code", exited("7", "Traceback"), "", Failed, "the driver ended with exit code 7"},
-		{"an exit code that a shell explains", exited("127", "sh: trian: not found"), "", Failed, "the driver ended with exit code 127 (command not found)"},
+		{"an exit code", exited("7", "Traceback:\n  ...\nValueError: lr\n\n"), "", Failed, "the driver ended with exit code 7: ValueError: lr"},
+		{"an exit code that a shell explains", exited("127", "sh: trian: not found"), "", Failed, "the driver ended with exit code 127 (command not found): sh: trian: not found"},
 		{"a signal, in Python's words", exited("-9", ""), "", Failed, "the driver ended with exit code 137"},
 		{
 			"an exit code without a log",

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,7 +62,8 @@ func (p Player) kill(ctx context.Context, s Scenario, ended <-chan error) error 
 		return err
 	}
 	fmt.Fprintf(p.Out, "killing %s in %s", s.Kill.Name, pod)
-	_, err = p.quiet(ctx, p.Kubectl, "exec", strings.TrimSpace(pod), "-c", "ray", "--", "sh", "-c", "kill -9 $(pidof "+s.Kill.Name+")")
+	by := cmp.Or(s.Kill.By, "kill -9 $(pidof "+s.Kill.Name+")")
+	_, err = p.quiet(ctx, p.Kubectl, "exec", strings.TrimSpace(pod), "-c", "ray", "--", "sh", "-c", by)
 	return err
 }
 

@@ -30,7 +30,15 @@ type Scenario struct {
 }
 
 // Process is one of a run's processes, by the group of pods that it runs in.
-type Process struct{ Cluster, Group, Name string }
+type Process struct {
+	Cluster, Group, Name string
+	// By ends it, as a shell there takes it; default SIGKILL.
+	By string
+}
+
+// stopJob is what a user does who stops the driver in Ray's dashboard.
+const stopJob = "jobs=http://127.0.0.1:8265/api/jobs/; " +
+	`id=$(wget -q -O - $jobs | busybox sed 's/.*"submission_id":"\([^"]*\)".*/\1/'); wget -q -O - --post-data= $jobs$id/stop`
 
 // gymServer is what the demo kills, and endless a driver that is still at work then.
 var (
@@ -97,6 +105,10 @@ func RayJobs(examples string) []Scenario {
 	return on("rayjob", examples,
 		Scenario{Name: "success", Driver: checks},
 		Scenario{Name: "driver", Driver: []string{"grpo", "--steps", "3", "--fail-at-step", "2"}, Reason: "the driver ended with exit code 7"},
+		Scenario{
+			Name: "stopped", Driver: endless, Kill: &Process{Cluster: "rl", Group: "head", Name: "the driver", By: stopJob},
+			Reason: "the driver was stopped",
+		},
 		Scenario{Name: "gymkill", Driver: endless, Kill: gymServer, Reason: "gym-server ended with exit code 137"},
 		Scenario{
 			Name: "vllm", Driver: endless, Kill: &Process{Cluster: "rl", Group: "gpu-workers", Name: "vllm-server"},
