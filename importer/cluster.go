@@ -118,7 +118,7 @@ func takeCommand(container node) {
 		case is && i == 1:
 			word.drop("tandem's start script is of /bin/bash")
 		default:
-			word.take()
+			word.text()
 		}
 	}
 	container.at("command").take()

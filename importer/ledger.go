@@ -29,10 +29,11 @@ type ledger struct {
 	read    map[string]bool // by the path of a leaf
 	dropped []Dropped
 	wrong   []error
+	isWrong map[string]bool // by path
 }
 
 func newLedger(object string, root any) *ledger {
-	return &ledger{object: object, root: root, read: map[string]bool{}}
+	return &ledger{object: object, root: root, read: map[string]bool{}, isWrong: map[string]bool{}}
 }
 
 // node is a place in an object. A place that is not there has no value, and nothing below it.
@@ -102,16 +103,27 @@ func (l *ledger) close() []Dropped {
 // at is the place below by keys.
 func (n node) at(keys ...string) node {
 	for _, key := range keys {
-		mapping, _ := n.value.(map[string]any)
-		value, there := mapping[key]
+		value, there := n.mapping()[key]
 		n = node{n.ledger, keyPath(n.path, key), value, there}
 	}
 	return n
 }
 
-// items are the places of a list.
+// mapping is the value; what is there and is none is wrong.
+func (n node) mapping() map[string]any {
+	mapping, is := n.value.(map[string]any)
+	if !is && n.value != nil {
+		n.wrongf("must be a mapping of field: value, not %v", n.value)
+	}
+	return mapping
+}
+
+// items are the places of a list. What is there and is no list is wrong.
 func (n node) items() []node {
-	list, _ := n.value.([]any)
+	list, is := n.value.([]any)
+	if !is && n.value != nil {
+		n.wrongf("must be a list, not %v", n.value)
+	}
 	out := make([]node, len(list))
 	for i, item := range list {
 		out[i] = node{n.ledger, itemPath(n.path, i), item, true}
@@ -121,8 +133,7 @@ func (n node) items() []node {
 
 // keys of a mapping, sorted.
 func (n node) keys() []string {
-	mapping, _ := n.value.(map[string]any)
-	return slices.Sorted(maps.Keys(mapping))
+	return slices.Sorted(maps.Keys(n.mapping()))
 }
 
 // named is the item of a list that has the name.
@@ -233,8 +244,12 @@ func (n node) isTouched() bool {
 	return some
 }
 
-// wrongf notes a value that cannot be read.
+// wrongf notes a value that cannot be read, once.
 func (n node) wrongf(format string, args ...any) {
+	if n.ledger.isWrong[n.path] {
+		return
+	}
+	n.ledger.isWrong[n.path] = true
 	n.ledger.wrong = append(n.ledger.wrong, fmt.Errorf("%s: %s: %s", n.ledger.object, n.path, fmt.Sprintf(format, args...)))
 }
 

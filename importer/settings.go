@@ -128,8 +128,9 @@ func takeMounts(mounts node, volume string) []v1alpha1.Mount {
 	for _, mount := range mounts.items() {
 		if isSimpleMount(mount, volume) {
 			mount.at("name").take()
-			readOnly, _ := mount.at("readOnly").take().(bool)
-			out = append(out, v1alpha1.Mount{Path: mount.at("mountPath").text(), SubPath: mount.at("subPath").text(), ReadOnly: readOnly})
+			out = append(out, v1alpha1.Mount{
+				Path: mount.at("mountPath").text(), SubPath: mount.at("subPath").text(), ReadOnly: mount.at("readOnly").truth(),
+			})
 		}
 	}
 	return out

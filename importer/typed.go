@@ -52,16 +52,23 @@ func wholeNumber(value any) (int32, bool) {
 	}
 }
 
+// truth takes true or false; what is not there is false.
+func (n node) truth() bool {
+	value := n.take()
+	out, is := value.(bool)
+	if !is && value != nil {
+		n.wrongf("must be true or false, not %v", value)
+	}
+	return out
+}
+
 // words takes a list of strings.
 func (n node) words() []string {
 	var out []string
 	for _, item := range n.items() {
 		out = append(out, item.text())
 	}
-	n.take() // a value that is no list is read too
-	if _, isList := n.value.([]any); n.there && n.value != nil && !isList {
-		n.wrongf("must be a list of strings, not %v", n.value)
-	}
+	n.take() // an empty list too
 	return out
 }
 
