@@ -19,7 +19,8 @@ const (
 	kindClaimTemplate = "ResourceClaimTemplate"
 )
 
-// references are what the pods need and the run does not make, sorted.
+// references are what the pods need and the run does not make, sorted. Fields that an object does not have are read as empty: the objects
+// are rendered here, and their schemas are the server's to check.
 func (p *Plan) references() []Reference {
 	r := &referrer{made: map[string]bool{}, list: []Reference{}}
 	for _, object := range p.objects {
@@ -139,7 +140,8 @@ func items(list []corev1.KeyToPath) []string {
 	return keys
 }
 
-// deviceClasses reads a ResourceClaimTemplate of the run, in which every version of the API puts the class elsewhere.
+// deviceClasses reads a ResourceClaimTemplate of the run, in which every version of the API puts the class elsewhere. A field that is not
+// there is read as empty.
 func (r *referrer) deviceClasses(object *unstructured.Unstructured) {
 	if object.GetKind() != kindClaimTemplate {
 		return
