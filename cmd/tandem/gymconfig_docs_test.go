@@ -12,6 +12,7 @@ import (
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 	"github.com/tandem-rl/tandem/manifests"
+	"github.com/tandem-rl/tandem/registry"
 )
 
 var namedFile = regexp.MustCompile("(?s)```yaml\n# ([a-z]+\\.yaml)\n(.*?)```")
@@ -65,4 +66,28 @@ func TestTheGymPagesRunIsValid(t *testing.T) {
 	objects, err := manifests.Render(run)
 	require.NoError(t, err)
 	require.NotEmpty(t, objects)
+}
+
+// TestG1EveryExamplePublishesGymOnlyOnceItAnswers: an address without a condition is published before anything listens there.
+func TestG1EveryExamplePublishesGymOnlyOnceItAnswers(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../examples/*.yaml")
+	require.NoError(t, err)
+	found := 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		run, err := v1alpha1.Load(data)
+		require.NoError(t, err, file)
+		for _, cluster := range run.Spec.Clusters {
+			for _, publication := range cluster.Publish {
+				if publication.Key == registry.GymKey {
+					require.NotNil(t, publication.When, file)
+					require.Equal(t, "/global_config_dict_yaml", publication.When.HTTPGet.Path, file)
+					found++
+				}
+			}
+		}
+	}
+	require.Positive(t, found)
 }
