@@ -30,33 +30,38 @@ func isInOrder(o *owner) bool {
 
 // jobSetFlat is 0.13 to 0.15: one PodGroup, or one for each replicatedJob where they start in order.
 func jobSetFlat(features Features, o *owner) []Gang {
-	if !isInOrder(o) {
-		gang := made(o, o.meta.Name)
-		gang.Min = flatMinimum(features, gang.Pods)
-		if features.JobSetMinMember == UnitPods {
-			gang.override(o.meta.Annotations, features.JobSet == JobSetFlatMin1)
-		}
-		return []Gang{gang}
-	}
 	var out []Gang
-	for _, g := range o.groups {
-		gang := Gang{
-			Name: podGroupPrefix + o.meta.Name + "-<uid>-" + g.name, Count: 1,
-			Min: flatMinimum(features, g.pods), Pods: g.pods, members: []member{{o, g}},
+	if isInOrder(o) {
+		for _, g := range o.groups {
+			out = append(out, Gang{
+				Name: podGroupPrefix + o.meta.Name + "-<uid>-" + g.name, Count: 1,
+				Min: flatMinimum(features, o, g), Pods: g.pods, members: []member{{o, g}},
+			})
 		}
-		if features.JobSetMinMember == UnitPods {
-			gang.override(o.meta.Annotations, features.JobSet == JobSetFlatMin1)
-		}
+	} else {
+		gang := made(o, o.meta.Name)
+		gang.Min = flatMinimum(features, o, o.groups...)
 		out = append(out, gang)
+	}
+	if features.JobSetMinMember == UnitPods {
+		for i := range out {
+			out[i].override(o.meta.Annotations, features.JobSet == JobSetFlatMin1)
+		}
 	}
 	return out
 }
 
-func flatMinimum(features Features, pods int32) int32 {
+// flatMinimum is all pods. A number of 0 counts as 1, so that a gang with a replicatedJob of no replicas waits for pods that are never made.
+func flatMinimum(features Features, o *owner, groups ...*group) int32 {
 	if features.JobSet == JobSetFlatMin1 {
 		return 1
 	}
-	return max(pods, 1)
+	sum := int32(0)
+	for _, g := range groups {
+		replicas := o.jobSet.Spec.ReplicatedJobs[g.index].Replicas
+		sum += max(replicas, 1) * max(podsOf(g.job), 1)
+	}
+	return max(sum, 1)
 }
 
 // jobSetTree is 0.16 and later: a parent for each replicatedJob, and a leaf for each of its Jobs.

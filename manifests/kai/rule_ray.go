@@ -97,8 +97,12 @@ func (l *lint) brokenReplicas() {
 			continue
 		}
 		for _, m := range gang.members {
-			if m.group.worker != nil {
+			switch {
+			case m.group.worker != nil:
 				l.neverEnough(m)
+			case m.owner.jobSet != nil && gang.Min > gang.Pods && m.group.pods == 0:
+				l.refuse(m.owner.String(), fmt.Sprintf("spec.replicatedJobs[%d].replicas", m.group.index),
+					"0: KAI %s counts it as 1 and waits for pods that are never made; take the replicatedJob out", l.version)
 			}
 		}
 	}

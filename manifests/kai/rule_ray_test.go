@@ -52,7 +52,9 @@ func rayCases() []violationCase {
 		{rule: kai.RuleReplicas, name: "minReplicas within maxReplicas", objects: []any{rayCluster("rl", replicas(2, 4, 2))}},
 		{rule: kai.RuleReplicas, name: "a suspended group", objects: []any{rayCluster("rl", suspended)}, object: "RayCluster rl", field: group + ".suspend", message: "KAI does not see it and waits for the group's 2 pods"},
 		{rule: kai.RuleReplicas, name: "a replicatedJob of none", version: "0.16.0", objects: []any{withReplicas(0)}, object: "JobSet run7", message: "has no replicas"},
-		{rule: kai.RuleReplicas, name: "before 0.16 a replicatedJob of none is nothing", version: "0.15.3", objects: []any{withReplicas(0)}},
+		{rule: kai.RuleReplicas, name: "on 0.15 a replicatedJob of none is nothing", version: "0.15.3", objects: []any{withReplicas(0)}},
+		{rule: kai.RuleReplicas, name: "before 0.15 a replicatedJob of none counts as one", version: "0.14.7", objects: []any{withReplicas(0)}, object: "JobSet run7", field: "spec.replicatedJobs[0].replicas", message: "KAI 0.14.7 counts it as 1"},
+		{rule: kai.RuleReplicas, name: "before 0.15 a replicatedJob of one", version: "0.14.7", objects: []any{withReplicas(1)}},
 		{rule: kai.RuleGroupName, name: "a group that is no DNS label", objects: []any{rayCluster("rl", named("gpu_workers"))}, object: "RayCluster rl", message: `"gpu_workers" is no DNS label`},
 		{rule: kai.RuleGroupName, name: "before 0.15 it need not be one", version: "0.14.7", objects: []any{rayCluster("rl", named("gpu_workers"))}},
 		{rule: kai.RuleGroupName, name: "a group with the name of the head's", objects: []any{rayCluster("rl", named("headgroup"))}, object: "RayCluster rl", message: `two subgroups are called "headgroup"`},
@@ -62,14 +64,15 @@ func rayCases() []violationCase {
 	}
 }
 
-// withReplicas is a JobSet as it comes from a file: the typed field cannot say 0.
+// withReplicas is a JobSet as it comes from a file, the first replicatedJob with so many replicas: the typed field cannot say 0.
 func withReplicas(n int64) any {
+	replicated := func(name string, replicas int64) map[string]any {
+		pod := map[string]any{"spec": map[string]any{"schedulerName": kai.SchedulerName}}
+		return map[string]any{"name": name, "replicas": replicas, "template": map[string]any{"spec": map[string]any{"backoffLimit": 0, "template": pod}}}
+	}
 	return map[string]any{
 		"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
 		"metadata": map[string]any{"name": "run7", "namespace": namespace},
-		"spec": map[string]any{"replicatedJobs": []any{map[string]any{
-			"name": "none", "replicas": n,
-			"template": map[string]any{"spec": map[string]any{"backoffLimit": 0, "template": map[string]any{"spec": map[string]any{"schedulerName": kai.SchedulerName}}}},
-		}}},
+		"spec":     map[string]any{"replicatedJobs": []any{replicated("first", n), replicated("second", 2)}},
 	}
 }
