@@ -120,26 +120,36 @@ func (m *maker) readPortRange(flags map[string]flag) {
 	*ray = given
 }
 
-// readRayPorts takes container ports that are Ray's own, if they say what Ray does.
+// readRayPorts takes container ports that are Ray's own, by their names or numbers.
 func readRayPorts(cluster *v1alpha1.Cluster, p *part, ports node) {
+	own := rayPorts(cluster, p)
+	for _, port := range ports.items() {
+		name, _ := port.at("name").value.(string)
+		number, _ := wholeNumber(port.at("containerPort").value)
+		called, isCalled := own[name]
+		switch {
+		case isCalled:
+			port.at("name").take()
+			port.at("containerPort").dropUnless(called, ownPort)
+		case slices.Contains(slices.Collect(maps.Values(own)), number):
+			port.at("containerPort").take()
+		default:
+			continue
+		}
+		port.at("protocol").dropUnless("TCP", ownPort)
+		port.drop(ownPort)
+	}
+}
+
+// rayPorts are those that tandem declares for Ray, by name.
+func rayPorts(cluster *v1alpha1.Cluster, p *part) map[string]int32 {
 	own := map[string]int32{v1alpha1.PortNameMetrics: v1alpha1.MetricsPort}
 	if p.isHead() {
 		own[v1alpha1.PortNameGCS] = either(cluster.Ports.GCS, v1alpha1.DefaultGCSPort)
 		own[v1alpha1.PortNameDash] = either(cluster.Ports.Dashboard, v1alpha1.DefaultDashPort)
 		own[v1alpha1.PortNameClient] = either(cluster.Ports.Client, v1alpha1.DefaultClientPort)
 	}
-	own["gcs"] = own[v1alpha1.PortNameGCS]
-	for _, port := range ports.items() {
-		name, _ := port.at("name").value.(string)
-		number, is := own[name]
-		if !is || number == 0 {
-			continue
-		}
-		port.at("name").take()
-		port.at("containerPort").dropUnless(number, ownPort)
-		port.at("protocol").dropUnless("TCP", ownPort)
-		port.drop(ownPort)
-	}
+	return own
 }
 
 // either is the value, or what takes its place where there is none.
