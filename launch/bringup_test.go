@@ -209,3 +209,37 @@ func rayJobThatIsDeletedIsOver(t *testing.T, c *cluster) {
 	err = c.client.Get(t.Context(), client.ObjectKey{Namespace: run.Metadata.Namespace, Name: "rayjob-gym"}, &rayv1.RayCluster{})
 	require.True(t, apierrors.IsNotFound(err))
 }
+
+func interruptedAfterResumingGoesOn(t *testing.T, c *cluster) {
+	run := c.run("disagg-rayjob")
+	ctx, interrupt := context.WithCancel(t.Context())
+	c.record(func(_ *http.Request, write string) *http.Response {
+		if write == "PATCH rayclusters" {
+			interrupt()
+		}
+		return nil
+	})
+	_, err := c.launcher.Up(ctx, run)
+	require.ErrorIs(t, err, context.Canceled)
+	require.False(t, c.rayJob(run).Spec.Suspend)
+	actions := map[string]string{}
+	for _, change := range c.up(run) {
+		actions[change.Object] = change.Action
+	}
+	require.Equal(t, "unchanged", actions["RayJob/"+run.Metadata.Namespace+"/rayjob"])
+	require.Equal(t, "created", actions["RayCluster/"+run.Metadata.Namespace+"/rayjob-gym"])
+}
+
+func secondUpAtOnceIsRefused(t *testing.T, c *cluster) {
+	run := c.run("disagg-rayjob")
+	c.record(func(_ *http.Request, write string) *http.Response {
+		if write == "POST rayjobs" {
+			theirs := &rayv1.RayJob{ObjectMeta: metav1.ObjectMeta{Name: "rayjob", Namespace: run.Metadata.Namespace}, Spec: rayv1.RayJobSpec{Entrypoint: "theirs"}}
+			require.NoError(t, c.client.Create(t.Context(), theirs))
+		}
+		return nil
+	})
+	_, err := c.launcher.Up(t.Context(), run)
+	require.True(t, apierrors.IsAlreadyExists(err), "%v", err)
+	require.Equal(t, "theirs", c.rayJob(run).Spec.Entrypoint, "neither changed nor deleted")
+}

@@ -135,7 +135,7 @@ func (s *snapshot) judgeLivingRayJob(status *Status) {
 	case job.Spec.Suspend:
 		status.Reason = fmt.Sprintf("RayJob %s is suspended", job.Name)
 	case job.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusRetrying:
-		status.Reason = fmt.Sprintf("RayJob %s starts again: %s", job.Name, firstLine(job.Status.Message))
+		status.Reason = fmt.Sprintf("RayJob %s starts again: %s", job.Name, rayJobEnd(job))
 	case running && job.Status.JobStatus == rayv1.JobStatusNew:
 		status.Reason = fmt.Sprintf("KubeRay is to submit the driver of RayJob %s", job.Name)
 		status.hint = "KubeRay's operator must reach the dashboard at " + job.Status.DashboardURL + "; its log says what keeps it"

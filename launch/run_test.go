@@ -51,6 +51,8 @@ func TestRunsOnARealAPIServer(t *testing.T) {
 		{"a RayJob comes first, suspended, and starts when all is there", rayJobComesFirstAndStartsWhenAllIsThere},
 		{"a RayJob is deleted when something on the way is refused", rayJobIsDeletedWhenSomethingIsRefused},
 		{"an interrupted up of a RayJob is gone on with", interruptedBringUpGoesOn},
+		{"an up that is interrupted after resuming the RayJob is gone on with", interruptedAfterResumingGoesOn},
+		{"of two up of a RayJob at once one is refused", secondUpAtOnceIsRefused},
 		{"a RayJob is never changed", rayJobIsNeverChanged},
 		{"a RayJob of somebody else is left alone", rayJobOfSomebodyElseIsLeftAlone},
 		{"with Kueue a RayJob stays suspended until that admits it", kueueResumesTheRayJob},
