@@ -65,7 +65,7 @@ func (m *maker) readJobSet(o *object) error {
 	return nil
 }
 
-// readJobs finds the heads first, since workers and the driver refer to them.
+// readJobs reads the heads first, since workers and the driver refer to them, and the driver last, which may go where the GPUs are.
 func (r *jobSetReader) readJobs() error {
 	var jobs []*replicatedJob
 	for _, item := range r.root.at("spec", "replicatedJobs").items() {
@@ -82,10 +82,13 @@ func (r *jobSetReader) readJobs() error {
 		return fmt.Errorf("%s: no replicatedJob runs `ray start --head`, so there is no Ray cluster to import", r.object.object)
 	}
 	for _, job := range jobs {
-		switch {
-		case job.isHead():
-		case job.start != nil:
+		if job.start != nil && !job.isHead() {
 			r.readWorkers(job)
+		}
+	}
+	for _, job := range jobs {
+		switch {
+		case job.start != nil:
 		case job.isDriver():
 			r.readDriver(job)
 		default:

@@ -130,8 +130,8 @@ func (m *maker) readRayGroup(d *draft, p *part, group node, command func(*draft,
 	flags := paramFlags(group.at("rayStartParams"))
 	m.readPod(p, group.at("template"), func(container node) {
 		m.readFlags(&d.Cluster, p, flags)
-		readRayPorts(&d.Cluster, p, container.at("ports"))
 		command(d, p, container)
+		readRayPorts(&d.Cluster, p, container.at("ports"))
 	})
 }
 
