@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -67,13 +68,16 @@ var inherited = map[string]map[string]string{
 }
 
 func (python oracle) mergesRecipes(t *testing.T) {
-	for name, files := range inherited {
-		file := writeFiles(t, files)
-		want := python.ask(t, []question{{File: file}})[0]
-		root, err := (&loader{}).recipe(file)
-		require.NoError(t, err, name)
-		require.Empty(t, want.Error, name)
-		require.Equal(t, want, verdictOf(t, root, nil), name)
+	names := slices.Sorted(maps.Keys(inherited))
+	var questions []question
+	for _, name := range names {
+		questions = append(questions, question{File: writeFiles(t, inherited[name])})
+	}
+	for i, want := range python.ask(t, questions) {
+		root, err := (&loader{}).recipe(questions[i].File)
+		require.NoError(t, err, names[i])
+		require.Empty(t, want.Error, names[i])
+		require.Equal(t, want, verdictOf(t, root, nil), names[i])
 	}
 }
 
@@ -294,6 +298,10 @@ func TestWhatOnlyGymKnowsStaysForGym(t *testing.T) {
 // gymResolves lets OmegaConf resolve what was left to it, with Gym's values in place.
 func (python oracle) gymResolves(t *testing.T) {
 	gym := map[string]any{"policy_base_url": []string{"http://a/v1"}, "policy_model_name": "model", "head_server": map[string]any{"port": 9090}, "judge_api_key": "key"}
+	wanted := map[string]any{"env": map[string]any{"nemo_gym": gym}, "other": "${env.nemo_gym.other}"}
+	maps.Copy(wanted, gym)
+	var names []string
+	var questions []question
 	for _, one := range gymsReferences {
 		if strings.Contains(one.name, "directive") {
 			continue // Gym's own work
@@ -304,13 +312,12 @@ func (python oracle) gymResolves(t *testing.T) {
 		var written bytes.Buffer
 		require.NoError(t, result.WriteYAML(&written))
 		whole := strings.Replace(fmt.Sprintf(gymsRecipe, yamlValue(one.value)), "env:\n", "r: ${env.nemo_gym.in.r}\nenv:\n", 1)
-		wanted := map[string]any{"env": map[string]any{"nemo_gym": gym}}
-		for key, value := range gym {
-			wanted[key] = value
-		}
-		wanted["other"] = "${env.nemo_gym.other}"
-		answers := python.ask(t, []question{{YAML: written.String() + "r: ${in.r}\n", Set: gym}, {YAML: whole, Set: wanted}})
-		require.NotNil(t, answers[0].Keys["r"], one.name)
-		require.Equal(t, answers[1].Keys["r"], answers[0].Keys["r"], one.name)
+		names = append(names, one.name)
+		questions = append(questions, question{YAML: written.String() + "r: ${in.r}\n", Set: gym}, question{YAML: whole, Set: wanted})
+	}
+	answers := python.ask(t, questions)
+	for i, name := range names {
+		require.NotNil(t, answers[2*i].Keys["r"], name)
+		require.Equal(t, answers[2*i+1].Keys["r"], answers[2*i].Keys["r"], name)
 	}
 }
