@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
@@ -44,6 +45,7 @@ func newAPIServer(ctx context.Context, bin, dir string) (*apiServer, error) {
 		BinaryAssetsDirectory: assets,
 		ErrorIfCRDPathMissing: true,
 		CRDDirectoryPaths:     []string{filepath.Join(kuberay, "config/crd/bases")},
+		CRDInstallOptions:     envtest.CRDInstallOptions{MaxTime: time.Minute}, // the default of 10 s is too short for a busy machine
 	}}
 	s.ControlPlane.Etcd = &envtest.Etcd{}
 	s.ControlPlane.Etcd.Configure().Disable("unsafe-no-fsync")
