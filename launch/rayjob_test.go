@@ -91,9 +91,9 @@ func TestARayJobsStatusIsTheRuns(t *testing.T) {
 		{"what peerwatch only repeats", exited("7", ""), "driver RayJob r failed: Failed: AppFailed: Job entrypoint ...", Failed, "the driver ended with exit code 7"},
 		{
 			"a retry",
-			rayv1.RayJobStatus{JobDeploymentStatus: "Retrying", JobStatus: "FAILED", Message: "Job entrypoint command failed with exit code 3. No logs available."},
+			rayv1.RayJobStatus{JobDeploymentStatus: "Retrying", JobStatus: "FAILED", Reason: "AppFailed", Message: "Job entrypoint command failed with exit code 3. No logs available."},
 			"",
-			Pending, "RayJob r starts again: Job entrypoint command failed with exit code 3. No logs available.",
+			Pending, "RayJob r starts again: the driver ended with exit code 3",
 		},
 	}
 	for _, tt := range tests {
