@@ -8,9 +8,6 @@ import (
 	"github.com/tandem-rl/tandem/manifests/kai"
 )
 
-// labelPreemptibility of an owner is preemptible or non-preemptible (KAI podgrouper, default_grouper.go).
-const labelPreemptibility = "kai.scheduler/preemptibility"
-
 // hasPodGroup: only where one gang spans several owners. KAI makes those of single owners itself.
 func (s *Scheduling) hasPodGroup() bool {
 	return s.uses(v1alpha1.SchedulerKAI) && s.run.Spec.Scheduling.Gang == v1alpha1.GangRun && s.run.Spec.Backend.OnKubeRay()
@@ -71,7 +68,7 @@ func (s *Scheduling) setStaleness() error {
 // preemptibility is what KAI takes from an owner's labels.
 func (s *Scheduling) preemptibility() Marks {
 	if preemptible := s.run.Spec.Scheduling.Preemptible; preemptible != nil {
-		return Marks{Labels: map[string]string{labelPreemptibility: string(preemptibility(*preemptible))}}
+		return Marks{Labels: map[string]string{kai.LabelPreemptibility: string(preemptibility(*preemptible))}}
 	}
 	return Marks{}
 }
