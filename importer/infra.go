@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -101,6 +102,7 @@ func (r *infraReader) readRun() {
 	r.readRayVersion(r.root.at("rayVersion"))
 	r.root.at("serviceAccount").drop(ownAccount)
 	spec.User = r.root.at("labels", ownerLabel).text()
+	r.readObjectLabels(r.root.at("labels"))
 	r.readScheduler(r.root.at("scheduler"))
 	r.run.Metadata.Name = r.options.Name
 }
@@ -147,7 +149,7 @@ func infraName(present, names []string) string {
 
 func (r *infraReader) readRole(d *draft, role node, name string) {
 	r.knowMade(name, d.Name)
-	r.readQueue(role.at("labels"))
+	r.readObjectLabels(role.at("labels"))
 	r.readCluster(d, role.at("spec"), func(d *draft, p *part, container node) {
 		r.setImage(p, container)
 		r.readRayContainer(d, p, container)
@@ -169,21 +171,28 @@ func (r *infraReader) setImage(p *part, container node) {
 	}
 }
 
-// labelPods: the labels of the file and of the role are those of all pods, unless these have others.
+// labelPods gives all pods the labels of the role and of the file, unless they have others of the name.
 func (r *infraReader) labelPods(d *draft, labels node) {
-	for _, from := range []node{r.root.at("labels"), labels} {
+	for _, from := range []node{labels, r.root.at("labels")} {
 		for _, key := range from.keys() {
-			if from.at(key).isRead() && from.path == labels.path || key == ownerLabel || key == v1alpha1.LabelManagedBy {
+			if key == ownerLabel || key == v1alpha1.LabelManagedBy || slices.Contains(schedulerLabels, key) {
 				continue
 			}
-			value := from.at(key).text()
-			for _, p := range r.parts {
-				if p.cluster == d.Name && !p.overlay.has("metadata", "labels", key) {
-					p.overlay.set(value, "metadata", "labels", key)
-				}
+			if value := from.at(key).text(); !r.labelPodsOf(d, key, value) {
+				from.at(key).dropPart(value, "the pods of cluster "+d.Name+" have another label of the name")
 			}
 		}
 	}
+}
+
+func (r *infraReader) labelPodsOf(d *draft, key, value string) (some bool) {
+	for _, p := range r.parts {
+		if p.cluster == d.Name && !p.overlay.has("metadata", "labels", key) {
+			p.overlay.set(value, "metadata", "labels", key)
+			some = true
+		}
+	}
+	return some
 }
 
 func (r *infraReader) readSegments(d *draft, size node) {
@@ -208,6 +217,9 @@ func (r *infraReader) readDaemon(d *draft, daemon node) {
 	}
 	head := r.headOf(d)
 	if entry := daemon.at("entrypoint"); entry.text() != "" {
+		if len(d.Head.Command) > 0 {
+			r.need("", "the head of cluster %s ran a command besides its daemon, which is not in the Run: %s", d.Name, strings.Join(d.Head.Command, " "))
+		}
 		d.Head.Command = r.command(entry, entry.text())
 	}
 	for _, name := range daemon.at("env").keys() {

@@ -32,18 +32,27 @@ func (m *maker) readQueue(labels node) {
 	labels.at(v1alpha1.LabelManagedBy).drop("tandem labels what it makes itself")
 }
 
-// readObjectMetadata reads that of a workload, which has labels that only a scheduler reads.
-func (m *maker) readObjectMetadata(metadata node) {
-	m.readQueue(metadata.at("labels"))
-	if class := metadata.at("labels", priorityLabel); class.there {
+// schedulerLabels are those of a workload that are no labels of the user's.
+var schedulerLabels = []string{v1alpha1.LabelKAIQueue, kueueQueue, priorityLabel, kaiPreemptibility}
+
+// readObjectLabels reads those of a workload that are for a scheduler.
+func (m *maker) readObjectLabels(labels node) {
+	m.readQueue(labels)
+	if class := labels.at(priorityLabel); class.there {
 		m.run.Spec.Scheduling.PriorityClass = class.text()
 	}
-	switch preempt := metadata.at("labels", kaiPreemptibility); {
+	switch preempt := labels.at(kaiPreemptibility); {
 	case preempt.is("preemptible"):
 		m.run.Spec.Scheduling.Preemptible = new(true)
 	case preempt.is("non-preemptible"):
 		m.run.Spec.Scheduling.Preemptible = new(false)
+	default:
+		preempt.drop("it must be preemptible or non-preemptible")
 	}
+}
+
+func (m *maker) readObjectMetadata(metadata node) {
+	m.readObjectLabels(metadata.at("labels"))
 	metadata.at("name").drop(ownName)
 	if namespace := metadata.at("namespace"); namespace.there {
 		m.readNamespace(namespace)
