@@ -34,26 +34,6 @@ func TestNoValueIsLostInSilence(t *testing.T) {
 	}
 }
 
-// A field that is gone is no reason to fail otherwise than by an error that says what is missing.
-func TestEveryFieldMayBeMissing(t *testing.T) {
-	t.Parallel()
-	names, err := filepath.Glob("testdata/in/*.yaml")
-	require.NoError(t, err)
-	for _, name := range names {
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			t.Parallel()
-			file := read(t, name)
-			roots := parse(t, file)
-			for _, one := range fields(roots) {
-				all := one.mapping.Content
-				one.mapping.Content = append(all[:one.at:one.at], all[one.at+2:]...)
-				require.NotPanics(t, func() { outcomeOf(written(t, file.Name, roots)) }, "without %s", all[one.at].Value)
-				one.mapping.Content = all
-			}
-		})
-	}
-}
-
 // inputs are NeMo-RL's workloads, where they are, and our own.
 func inputs(t *testing.T) []string {
 	t.Helper()

@@ -8,7 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A value of another kind than Kubernetes has there is an error, or is dropped with its value: it is never taken for a field that is missing.
+// Any field may be missing, which nothing stumbles over. And a value of another kind than Kubernetes has there is an error, or is dropped
+// with its value: it is never taken for a field that is missing.
 func TestAValueOfTheWrongKindIsNotTakenForNone(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("testdata/in/*.yaml")
