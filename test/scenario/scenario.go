@@ -21,6 +21,8 @@ type Scenario struct {
 	Backend string
 	File    string   // the Run file that it is made from
 	Driver  []string // the driver's command; default that of the file
+	// Retries is how often a driver that fails is tried again by KubeRay; then it fails for good.
+	Retries int32
 	// Workers is how many vLLM workers there are; they then ask for no GPUs. Default what the file says.
 	Workers int
 	// Kill is a process to kill in the middle of the run, which must then fail as a whole.
@@ -105,6 +107,8 @@ func RayJobs(examples string) []Scenario {
 	return on("rayjob", examples,
 		Scenario{Name: "success", Driver: checks},
 		Scenario{Name: "driver", Driver: []string{"grpo", "--steps", "3", "--fail-at-step", "2"}, Reason: "the driver ended with exit code 7"},
+		// A retry is another cluster, which must not look to the Gym's side as if the driver's had died.
+		Scenario{Name: "retry", Driver: []string{"grpo", "--steps", "3", "--fail-at-step", "2"}, Retries: 1, Reason: "the driver ended with exit code 7"},
 		Scenario{
 			Name: "stopped", Driver: endless, Kill: &Process{Cluster: "rl", Group: "head", Name: "the driver", By: stopJob},
 			Reason: "the driver was stopped",
@@ -205,7 +209,7 @@ func (p Player) checkEnd(ctx context.Context, s Scenario, status runStatus) erro
 		if !strings.Contains(status.Reason, s.Reason) {
 			return fmt.Errorf("the reason is %q, and does not say %q", status.Reason, s.Reason)
 		}
-		return nil
+		return p.checkTries(ctx, s)
 	}
 	if !v1alpha1.Backend(s.Backend).DriverHasPod() {
 		return nil
@@ -218,6 +222,21 @@ func (p Player) checkEnd(ctx context.Context, s Scenario, status runStatus) erro
 		if !strings.Contains(logs, want) {
 			return fmt.Errorf("the driver's log has no %q:\n%s", want, logs)
 		}
+	}
+	return nil
+}
+
+// checkTries asks KubeRay how often the driver of a RayJob has failed.
+func (p Player) checkTries(ctx context.Context, s Scenario) error {
+	if s.Retries == 0 {
+		return nil
+	}
+	failed, err := p.quiet(ctx, p.Kubectl, "get", "rayjob", s.Name, "-o", "jsonpath={.status.failed}")
+	if err != nil {
+		return err
+	}
+	if want := fmt.Sprint(s.Retries + 1); failed != want {
+		return fmt.Errorf("the driver has failed %s times, and was to be tried %s times", failed, want)
 	}
 	return nil
 }
@@ -262,7 +281,7 @@ func (s Scenario) RunFile() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", s.File, err)
 	}
-	run.Metadata.Name = s.Name
+	run.Metadata.Name, run.Spec.Driver.Retries = s.Name, s.Retries
 	if s.Driver != nil {
 		run.Spec.Driver.Command = s.Driver
 	}
