@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"net/url"
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +17,7 @@ const (
 	DefaultUnreadyGrace           = 2 * time.Minute
 	DefaultComputeDomainAPI       = "resource.nvidia.com/v1beta1"
 	DefaultResourceAPI            = "resource.k8s.io/v1"
+	DefaultGymHeadPath            = "/global_config_dict_yaml"
 	DefaultGCSPort          int32 = 6379
 	DefaultDashPort         int32 = 8265
 	DefaultClientPort       int32 = 10001
@@ -75,11 +78,33 @@ func (c *Cluster) setDefaults() {
 	setDefault(&c.Ports.GCS, DefaultGCSPort)
 	setDefault(&c.Ports.Dashboard, DefaultDashPort)
 	setDefault(&c.Ports.Client, DefaultClientPort)
+	for i := range c.Publish {
+		c.Publish[i].setDefaults()
+	}
 	for i := range c.Workers {
 		if c.Workers[i].Replicas == nil {
 			c.Workers[i].Replicas = new(int32(1))
 		}
 	}
+}
+
+// setDefaults holds the address of NeMo Gym's head server back until it answers: who reads it sends requests at once, and takes a
+// refused connection for a failure of the environment.
+func (p *Publish) setDefaults() {
+	if p.Key != KeyGymHead || p.When != nil {
+		return
+	}
+	port := 0 // that of the URL in the file
+	if p.File == "" {
+		u, err := url.Parse(reference.ReplaceAllString(p.URL, "1"))
+		if err != nil {
+			return // Validate says so
+		}
+		if port, err = strconv.Atoi(u.Port()); err != nil {
+			return
+		}
+	}
+	p.When = &Condition{HTTPGet: &HTTPGet{Port: int32(port), Path: DefaultGymHeadPath}}
 }
 
 func setDefault[T comparable](field *T, value T) {

@@ -42,6 +42,9 @@ const AnnotationRegistryShards = "tandem.dev/registry-shards"
 // ErrorKey of the run's ConfigMap is non-empty once the run has failed.
 const ErrorKey = "error"
 
+// KeyGymHead is the key under which NeMo-RL looks for NeMo Gym's head server.
+const KeyGymHead = "gym_head_server"
+
 // Environment of every container of a run, declared first so that commands, arguments and later variables may refer to it.
 const (
 	EnvRun       = "TANDEM_RUN"

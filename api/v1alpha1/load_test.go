@@ -443,3 +443,24 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+func TestTheAddressOfGymIsHeldBackUntilItAnswers(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, publish string
+		want          *v1alpha1.Condition
+	}{
+		{"a fixed address", `{key: gym_head_server, url: "http://$(POD_IP):9090"}`, &v1alpha1.Condition{HTTPGet: &v1alpha1.HTTPGet{Port: 9090, Path: "/global_config_dict_yaml"}}},
+		{"an address that the server writes", `{key: gym_head_server, file: gym}`, &v1alpha1.Condition{HTTPGet: &v1alpha1.HTTPGet{Path: "/global_config_dict_yaml"}}},
+		{"a condition of the file", `{key: gym_head_server, file: gym, when: {httpGet: {path: /x}}}`, &v1alpha1.Condition{HTTPGet: &v1alpha1.HTTPGet{Path: "/x"}}},
+		{"other keys", `{key: other, url: "http://$(POD_IP):9090"}`, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			run, err := v1alpha1.Load([]byte(edit(t, "    head: {}", "    head: {}\n    publish: ["+tt.publish+"]")))
+			require.NoError(t, err)
+			require.Equal(t, tt.want, run.Spec.Clusters[0].Publish[0].When)
+		})
+	}
+}

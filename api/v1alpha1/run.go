@@ -239,7 +239,8 @@ type Publish struct {
 	URL string `json:"url,omitempty"`
 	// File is a name in /run/tandem/publish into which the app writes its URL once it knows it.
 	File string `json:"file,omitempty"`
-	// When holds the endpoint back until the condition is met.
+	// When holds the endpoint back until the condition is met. Default: none, but that of gym_head_server waits for the server's
+	// /global_config_dict_yaml.
 	When *Condition `json:"when,omitempty"`
 }
 
