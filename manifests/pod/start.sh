@@ -62,11 +62,17 @@ ray_answers() {
 }
 
 # await_end [SECONDS] waits for the first job that ends; $said is which and how. It fails when that takes longer. Without a limit too
-# it reads for a second at a time: a signal that arrives just before a read begins does not interrupt it.
+# it reads for a second at a time: a signal that arrives just before a read begins does not interrupt it. A read may run out of time in the
+# middle of a line, and what it had read of it counts.
+partial=
 await_end() {
-  until read -r -t "${1:-1}" -u "$ended" code name; do
+  local part
+  until read -r -t "${1:-1}" -u "$ended" part; do
+    partial+=$part
     if (($# > 0)); then return 1; fi
   done
+  partial+=$part
+  code=${partial%% *} name=${partial#* } partial=
   ((++reported))
   said="$name ended with exit code $code"
 }

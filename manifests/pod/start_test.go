@@ -316,3 +316,24 @@ func TestKubernetesLeavesTheScriptsAlone(t *testing.T) {
 		require.NotContains(t, script, "$$", "Kubernetes turns $$ into $ in commands")
 	}
 }
+
+// The end of a read's time may fall into the middle of a line: "137 app" was once reported as 37.
+func TestALineThatIsReadInTwoPartsIsOne(t *testing.T) {
+	t.Parallel()
+	from := strings.Index(startScript, "partial=\n")
+	length := strings.Index(startScript[from:], "\n}\n") + len("\n}\n")
+	script := startScript[from:from+length] + `
+exec {ended}<> <(:)
+reported=0
+printf 13 >&"$ended"
+await_end 0.1 && exit 1
+printf '7 gym server\n' >&"$ended"
+await_end
+echo "$code|$name|$said"
+printf '9 app\n' >&"$ended"
+await_end 1
+echo "$code|$name"`
+	out, err := exec.CommandContext(t.Context(), "/bin/bash", "-c", script).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Equal(t, "137|gym server|gym server ended with exit code 137\n9|app\n", string(out))
+}
