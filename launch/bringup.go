@@ -194,7 +194,8 @@ func (l *Launcher) resume(ctx context.Context, run *v1alpha1.Run, rayJob *unstru
 // abortWithin bounds how long what was made of a run that is refused is cleared away.
 const abortWithin = 30 * time.Second
 
-// abort deletes a RayJob that was just created, with what it owns, and what it does not own.
+// abort deletes a RayJob that was just created, with what it owns, and what it does not own, and returns when it is gone: so that `up` may
+// be called again at once.
 func (l *Launcher) abort(ctx context.Context, rayJob *unstructured.Unstructured, rest []*unstructured.Unstructured) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortWithin)
 	defer cancel()
@@ -207,7 +208,7 @@ func (l *Launcher) abort(ctx context.Context, rayJob *unstructured.Unstructured,
 			}
 		}
 	}
-	return err
+	return errors.Join(err, l.waitGone(ctx, rayJobs, rayJob.GetNamespace(), rayJob.GetLabels()[v1alpha1.LabelRun], func(string) {}))
 }
 
 // id is how an object is called in messages.

@@ -115,6 +115,8 @@ func rayJobIsDeletedWhenSomethingIsRefused(t *testing.T, c *cluster) {
 	require.ErrorContains(t, err, "exceeded quota")
 	_, err = c.launcher.Status(t.Context(), run.Metadata.Namespace, run.Metadata.Name)
 	require.ErrorIs(t, err, launch.ErrNotFound, "neither RayJob nor ConfigMap is left; nobody collects garbage here")
+	c.record(nil)
+	require.Equal(t, "created", c.up(run)[0].Action, "and up may be called again")
 }
 
 func interruptedBringUpGoesOn(t *testing.T, c *cluster) {
