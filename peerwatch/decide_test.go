@@ -94,6 +94,9 @@ var decisions = []decision{
 	}, early, Fail, "head pod gym-head of RayCluster gym failed: Evicted: the node was low on memory", 0},
 	{"a head pod that was replaced", func(o *Observation) { gym(o).Heads[0].UID = "gym-head-2" }, early, Fail, "head pod of RayCluster gym was replaced by gym-head", 0},
 	{"a head pod that is being deleted", func(o *Observation) { gym(o).Heads[0].Deleting = true }, early, Fail, "head pod gym-head of RayCluster gym is being deleted", 0},
+	{"a head pod that is being deleted and never started is made again", func(o *Observation) {
+		gym(o).FirstHead, gym(o).Heads[0].Deleting, gym(o).Heads[0].Unstarted = "", true, true
+	}, early, Wait, "", 0},
 	{"a head pod that has gone", func(o *Observation) { gym(o).Heads = nil }, early, Fail, "head pod of RayCluster gym is gone", 0},
 	{"a head pod that an earlier cluster of that name left behind", func(o *Observation) {
 		gym(o).Heads = append(gym(o).Heads, Pod{Name: "old", UID: "old", Owner: "gym-0", Deleting: true})
@@ -114,6 +117,9 @@ var decisions = []decision{
 		gym(o).Workers[0].Failed, gym(o).Workers[0].Message = true, "Evicted: the node was low on memory"
 	}, early, Fail, "worker pod gym-worker of RayCluster gym failed: Evicted: the node was low on memory", 0},
 	{"a worker that is being deleted", func(o *Observation) { gym(o).Workers[0].Deleting = true }, early, Fail, "worker pod gym-worker of RayCluster gym is being deleted", 0},
+	{"a worker that is being deleted and never started is made again", func(o *Observation) {
+		gym(o).Workers[0].Deleting, gym(o).Workers[0].Unstarted = true, true
+	}, early, Wait, "", 0},
 	{"a worker that an earlier cluster of that name left behind", func(o *Observation) {
 		gym(o).Workers = append(gym(o).Workers, Pod{Name: "old", UID: "old", Owner: "gym-0", Deleting: true})
 	}, early, Wait, "", 0},

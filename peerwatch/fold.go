@@ -1,6 +1,8 @@
 package peerwatch
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -33,7 +35,7 @@ func begin(self Ref, peers []Ref, driver Ref, now time.Time) Observation {
 
 func (c Peer) foldObject(items []object, err error, now time.Time) Peer {
 	if err != nil {
-		c.Blind = err.Error()
+		c.Blind = why(err)
 		return c
 	}
 	if c.Blind != "" {
@@ -167,7 +169,7 @@ func (c Peer) foldGroups(now []Group, at time.Time) Peer {
 
 func (c Peer) foldPods(items []pod, err error, now time.Time) Peer {
 	if err != nil {
-		c.PodsBlind = err.Error()
+		c.PodsBlind = why(err)
 		return c
 	}
 	before := slices.Concat(c.Heads, c.Workers)
@@ -266,15 +268,20 @@ func levels(items []pod) []Pod {
 
 // rememberHead keeps the UID of the first head pod. Pods and cluster come from two watches, in either order.
 func (c Peer) rememberHead() Peer {
-	if heads := c.heads(); c.FirstHead == "" && len(heads) > 0 {
+	if heads := c.heads(); c.FirstHead == "" && len(heads) > 0 && !heads[0].Unstarted {
 		c.FirstHead, c.HeadCreated = heads[0].UID, heads[0].Created
 	}
 	return c
 }
 
+// why is never empty: a refusal without a message is a refusal.
+func why(err error) string {
+	return cmp.Or(err.Error(), fmt.Sprintf("an error that says nothing (%T)", err))
+}
+
 func (d Driver) fold(items []object, err error) Driver {
 	if err != nil {
-		d.Blind = err.Error()
+		d.Blind = why(err)
 		return d
 	}
 	d.Blind = ""
@@ -300,7 +307,7 @@ func (o Observation) foldRegistry(items []configMap, err error, now time.Time) O
 
 func (r Registry) fold(items []configMap, err error) Registry {
 	if err != nil {
-		r.Blind = err.Error()
+		r.Blind = why(err)
 		return r
 	}
 	r.Blind, r.Present = "", len(items) > 0

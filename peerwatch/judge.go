@@ -84,7 +84,7 @@ func judgeHeads(p Policy, c Peer, now time.Time) *Action {
 }
 
 func judgeHead(p Policy, c Peer, pod Pod, now time.Time) *Action {
-	if pod.UID != c.FirstHead {
+	if c.FirstHead != "" && pod.UID != c.FirstHead {
 		return failed("head pod of %s was replaced by %s", c, pod.Name)
 	}
 	return judgePod(p, c, pod, "head pod", now)
@@ -152,7 +152,7 @@ func judgePod(p Policy, c Peer, pod Pod, what string, now time.Time) *Action {
 }
 
 func judgeEnd(p Policy, c Peer, pod Pod, what string) *Action {
-	if pod.Deleting {
+	if pod.Deleting && !pod.Unstarted {
 		return failed("%s", because(fmt.Sprintf("%s %s of %s is being deleted", what, pod.Name, c), pod.Disruption))
 	}
 	for _, container := range pod.Containers {

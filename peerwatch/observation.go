@@ -142,7 +142,9 @@ type Pod struct {
 	Failed, Done bool
 	Message      string
 	Ready        bool
-	Containers   []Container
+	// Unstarted: the kubelet has it, and none of its containers has ever run. Nothing is lost when it is deleted to be made again.
+	Unstarted  bool
+	Containers []Container
 	// Trouble may pass by itself. TroubleSince is when the watcher first saw it. Trying: what failed runs again just now.
 	Trouble      Trouble
 	TroubleText  string

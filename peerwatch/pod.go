@@ -111,12 +111,21 @@ func (p pod) level() Pod {
 		Name: p.Metadata.Name, UID: p.Metadata.UID, Owner: p.Metadata.owner(), Group: p.Metadata.Labels[labelGroup],
 		Created: p.Metadata.CreationTimestamp, Deleting: p.Metadata.deleting(), Disruption: p.disruption(),
 		Failed: p.Status.Phase == "Failed", Done: p.Status.Phase == "Succeeded",
-		Ready:   p.condition("Ready").Status == "True",
-		Message: condition{Reason: p.Status.Reason, Message: p.Status.Message}.text(), Containers: containers,
+		Ready:     p.condition("Ready").Status == "True",
+		Unstarted: p.unstarted(),
+		Message:   condition{Reason: p.Status.Reason, Message: p.Status.Message}.text(), Containers: containers,
 	}
 	level.Trouble, level.TroubleText = p.trouble()
 	level.Trying = level.Trouble == Stuck && p.tries()
 	return level
+}
+
+// unstarted: the kubelet has answered, and nothing has run.
+func (p pod) unstarted() bool {
+	all := slices.Concat(p.Status.Init, p.Status.Containers)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(s containerStatus) bool {
+		return s.State.Waiting == nil || s.exit() != nil || s.RestartCount > 0
+	})
 }
 
 // tries: an init container runs.

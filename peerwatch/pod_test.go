@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func podCondition(kind, status, reason, message string) condition {
@@ -188,4 +190,59 @@ func TestTheWallClockJumps(t *testing.T) {
 	}
 	now := newClock().now()
 	require.Equal(t, now, now.Round(0), "it carries no second, hidden reading")
+}
+
+func TestARefusalWithoutAMessageIsBlindness(t *testing.T) {
+	t.Parallel()
+	mute := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 503}}
+	require.Empty(t, mute.Error())
+	require.NotEmpty(t, Peer{}.foldObject(nil, mute, start).Blind)
+	require.NotEmpty(t, Peer{}.foldPods(nil, mute, start).PodsBlind)
+	require.NotEmpty(t, Driver{}.fold(nil, mute).Blind)
+	require.NotEmpty(t, Observation{}.foldRegistry(nil, mute, start).Registry.Blind)
+}
+
+func TestAPodIsUnstartedUntilSomethingOfItHasRun(t *testing.T) {
+	t.Parallel()
+	waits := containerStatus{State: state{Waiting: &waiting{Reason: "PodInitializing"}}}
+	tests := []struct {
+		name             string
+		init, containers []containerStatus
+		want             bool
+	}{
+		{"one that the kubelet does not have yet", nil, nil, false},
+		{"one whose sandbox is made", []containerStatus{waits}, []containerStatus{waits}, true},
+		{"one whose init container runs", []containerStatus{{State: state{Running: &struct{}{}}}}, []containerStatus{waits}, false},
+		{"one whose container ended", nil, []containerStatus{{State: state{Terminated: &terminated{}}}}, false},
+		{"one whose container restarted", nil, []containerStatus{{State: waits.State, RestartCount: 1}}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var p pod
+			p.Status.Init, p.Status.Containers = tt.init, tt.containers
+			require.Equal(t, tt.want, p.level().Unstarted)
+		})
+	}
+}
+
+func TestAHeadThatNeverStartedMayBeReplaced(t *testing.T) {
+	t.Parallel()
+	head := func(uid string, s state) pod {
+		var p pod
+		p.Metadata.UID, p.Metadata.Labels = uid, map[string]string{labelNodeType: "head"}
+		p.Metadata.OwnerReferences = []ownerReference{{Kind: "RayCluster", UID: "gym-1"}}
+		p.Status.Containers = []containerStatus{{Name: "ray", State: s}}
+		return p
+	}
+	peer := Peer{Ref: Ref{Kind: RayCluster, Name: "gym"}, Present: true, Seen: true, UID: "gym-1", FirstUID: "gym-1"}
+	waits, runs := state{Waiting: &waiting{Reason: "ContainerCreating"}}, state{Running: &struct{}{}}
+	peer = peer.foldPods([]pod{head("a", waits)}, nil, start)
+	require.Empty(t, peer.FirstHead)
+	peer = peer.foldPods([]pod{head("b", waits)}, nil, start)
+	require.Nil(t, judgeHeads(DefaultPolicy(), peer, start))
+	peer = peer.foldPods([]pod{head("b", runs)}, nil, start)
+	require.Equal(t, "b", peer.FirstHead)
+	peer = peer.foldPods([]pod{head("c", runs)}, nil, start)
+	require.NotNil(t, judgeHeads(DefaultPolicy(), peer, start))
 }

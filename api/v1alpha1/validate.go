@@ -106,6 +106,9 @@ func (s *Spec) validateDriver(path *field.Path) field.ErrorList {
 	if limit := s.Driver.ActiveDeadline; limit != nil && limit.Duration < time.Second {
 		errs = append(errs, field.Invalid(path.Child("activeDeadline"), limit.Duration.String(), "must be a second or longer"))
 	}
+	if s.Backend == BackendRayJob && (len(s.Driver.Resources) > 0 || len(s.Driver.Limits) > 0 || s.Driver.PodTemplate != nil) {
+		errs = append(errs, field.Invalid(path, s.Driver.Cluster, "KubeRay submits the driver of a RayJob itself, so there is no pod for resources, limits and podTemplate: remove them"))
+	}
 	if s.Driver.Retries < 0 {
 		errs = append(errs, field.Invalid(path.Child("retries"), s.Driver.Retries, "must not be negative"))
 	}

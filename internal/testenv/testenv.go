@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
@@ -34,6 +35,7 @@ func Environment(t testing.TB) *envtest.Environment {
 	}
 	return &envtest.Environment{
 		ErrorIfCRDPathMissing: true,
+		CRDInstallOptions:     envtest.CRDInstallOptions{MaxTime: time.Minute}, // KubeRay's are large, and tests run side by side
 		CRDDirectoryPaths: []string{
 			filepath.Join(moduleDir(t, "sigs.k8s.io/jobset"), "config/components/crd/bases"),
 			filepath.Join(moduleDir(t, "github.com/ray-project/kuberay/ray-operator"), "config/crd/bases"),

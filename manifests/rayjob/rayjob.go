@@ -38,9 +38,12 @@ func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) *rayac.RayJobApplyConfi
 		WithSubmissionMode(rayv1.HTTPMode).
 		WithEntrypoint(entrypoint(run)).
 		WithBackoffLimit(run.Spec.Driver.Retries).
-		WithPreRunningDeadlineSeconds(int32(math.Ceil(run.Spec.Failure.StartupGrace.Seconds()))).
 		WithShutdownAfterJobFinishes(true). // also what KubeRay wants of a RayJob that may be suspended
 		WithRayClusterSpec(rayCluster.Spec)
+	if run.Spec.Scheduling.Scheduler == v1alpha1.SchedulerDefault {
+		// Elsewhere a run may wait for its turn for hours, and KubeRay's clock would count that; its pods' troubles are peerwatch's.
+		spec.WithPreRunningDeadlineSeconds(int32(math.Ceil(run.Spec.Failure.StartupGrace.Seconds())))
+	}
 	if ttl := run.Spec.TTLAfterFinished; ttl != nil {
 		spec.WithTTLSecondsAfterFinished(int32(ttl.Seconds()))
 	}
