@@ -13,7 +13,7 @@
 //
 // What KubeRay makes of the fields of a Run file:
 //   - failure.startupGrace is preRunningDeadlineSeconds, which counts from when the RayJob is not suspended any more. The time that its
-//     pods wait for a node is part of it.
+//     pods wait for a node is part of it, so there is none under schedulers that queue.
 //   - driver.retries is backoffLimit: each retry is a new cluster, not only a new process.
 //   - driver.activeDeadline is activeDeadlineSeconds, which counts the start of the cluster too.
 //   - ttlAfterFinished is ttlSecondsAfterFinished: how long the cluster of the driver, pods and GPUs included, outlives the driver.
