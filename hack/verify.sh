@@ -27,4 +27,6 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy"
 (cd "$copy" && go generate ./...)
-git diff --no-index --exit-code --stat "$root/docs" "$copy/docs"
+for generated in docs api; do
+	git diff --no-index --exit-code --stat "$root/$generated" "$copy/$generated"
+done
