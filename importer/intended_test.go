@@ -30,7 +30,6 @@ var intended = []struct{ pattern, reason string }{
 	{`completionMode: Indexed|podFailurePolicy|restartPolicy: Never`, "A pod that fails or is evicted fails its Job, once, and its logs stay (J1, J2)."},
 	{`^- .*initContainers\[wait-for-(rl|gym)-head\]`, "Waits for the head have a deadline (J4)."},
 	{`^[+] .*initContainers\[wait-for-(head|dashboard)\]`, "Waits for the head have a deadline (J4)."},
-	{`^[+] RayJob/\S+ spec.preRunningDeadlineSeconds`, "A cluster that never becomes ready is a failure after startupGrace."},
 	{`^[+] RayJob/\S+ spec.backoffLimit: 0`, "What KubeRay does by default is spelt out."},
 	{`^[+] \S+ \S*enableInTreeAutoscaling: false`, "What KubeRay does by default is spelt out."},
 	{`^- .*numOfHosts: 1|^- .*dnsPolicy: ClusterFirst|^[+] .*protocol: TCP`, "It is the default of Kubernetes or KubeRay, on one side only."},
