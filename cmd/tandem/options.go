@@ -104,6 +104,9 @@ func (o *options) loadRun(file string) (*v1alpha1.Run, error) {
 	if run.Spec.User == "" {
 		run.Spec.User = currentUser()
 	}
+	if err := settleGymURL(run); err != nil {
+		return nil, &runFileError{file, err}
+	}
 	return run, o.settleNamespace(run)
 }
 
