@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime/debug"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -44,6 +46,10 @@ func run(ctx context.Context, args []string, env func(string) string, stderr io.
 	return watch(withLogger(ctx, stderr), cfg, restConfig, stderr)
 }
 
+// settled is when everything has been listed for the first time. What that took is given back to the system then: a watcher that waits for
+// days needs less than one that starts.
+const settled = 5 * time.Second
+
 func watch(ctx context.Context, cfg options, restConfig *rest.Config, stderr io.Writer) int {
 	state := newState()
 	cfg.Observer = state
@@ -53,6 +59,7 @@ func watch(ctx context.Context, cfg options, restConfig *rest.Config, stderr io.
 		return exitUsage
 	}
 	defer state.listen(ctx, cfg.listen)()
+	defer time.AfterFunc(settled, debug.FreeOSMemory).Stop()
 	outcome, err := watcher.Run(ctx)
 	switch {
 	case err != nil:
