@@ -48,7 +48,11 @@ func Render(run *v1alpha1.Run) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rendering run %s: %w", run.Metadata.Name, err)
 	}
-	out, err := toUnstructured(objects(run, gang))
+	list, err := objects(run, gang)
+	if err != nil {
+		return nil, fmt.Errorf("rendering run %s: %w", run.Metadata.Name, err)
+	}
+	out, err := toUnstructured(list)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +60,7 @@ func Render(run *v1alpha1.Run) ([]*unstructured.Unstructured, error) {
 }
 
 // objects lists the apply configurations of a run. gang is what the scheduler needs before it sees a pod.
-func objects(run *v1alpha1.Run, gang []any) []any {
+func objects(run *v1alpha1.Run, gang []any) ([]any, error) {
 	var accounts, roles, bindings []any
 	for _, account := range rbac.Accounts(run) {
 		accounts = append(accounts, account.ServiceAccount)
@@ -72,25 +76,31 @@ func objects(run *v1alpha1.Run, gang []any) []any {
 		all = append(all, object)
 	}
 	all = append(all, gang...)
-	return append(all, workloads(run)...)
+	workloads, err := workloads(run)
+	return append(all, workloads...), err
 }
 
-func workloads(run *v1alpha1.Run) []any {
-	if run.Spec.Backend == v1alpha1.BackendJobSet {
-		return []any{jobset.Build(run)}
-	}
+func workloads(run *v1alpha1.Run) ([]any, error) {
 	var out []any
+	var errs []error
+	add := func(object any, err error) {
+		out, errs = append(out, object), append(errs, err)
+	}
+	if run.Spec.Backend == v1alpha1.BackendJobSet {
+		add(jobset.Build(run))
+		return out, errors.Join(errs...)
+	}
 	for i := range run.Spec.Clusters {
 		if cluster := &run.Spec.Clusters[i]; run.InRayJob(cluster) {
-			out = append(out, rayjob.Build(run, cluster))
+			add(rayjob.Build(run, cluster))
 		} else {
-			out = append(out, raycluster.Build(run, cluster))
+			add(raycluster.Build(run, cluster))
 		}
 	}
 	if run.Spec.Backend.DriverHasPod() {
-		out = append(out, raycluster.Driver(run))
+		add(raycluster.Driver(run))
 	}
-	return out
+	return out, errors.Join(errs...)
 }
 
 // registry is the empty endpoint registry: the run's ConfigMap, and its shards where many publish. They have no data, so that applying

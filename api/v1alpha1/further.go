@@ -27,7 +27,8 @@ func (w *walker) further(root *yaml.Node) []Problem {
 		known = append(known, problem.Field)
 	}
 	return slices.DeleteFunc(run.lines.withLines(run.Validate()), func(p Problem) bool {
-		return slices.ContainsFunc(known, func(path string) bool { return follows(p.Field, path) })
+		ofTemplate := strings.HasSuffix(p.Field, "podTemplate") // one that cannot be merged, for what is known of a field in it
+		return slices.ContainsFunc(known, func(path string) bool { return follows(p.Field, path) || ofTemplate && follows(path, p.Field) })
 	})
 }
 

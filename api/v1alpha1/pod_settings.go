@@ -53,15 +53,15 @@ type PodTemplate struct{ patch json.RawMessage }
 func NewPodTemplate(patch []byte) *PodTemplate { return &PodTemplate{patch: slices.Clone(patch)} }
 
 // Patch is the strategic merge patch as JSON.
-func (t *PodTemplate) Patch() []byte { return slices.Clone(t.patch) }
+func (t *PodTemplate) Patch() []byte {
+	if len(t.patch) == 0 {
+		return []byte("{}")
+	}
+	return slices.Clone(t.patch)
+}
 
 // MarshalJSON returns the patch.
-func (t PodTemplate) MarshalJSON() ([]byte, error) {
-	if len(t.patch) == 0 {
-		return []byte("{}"), nil
-	}
-	return t.patch, nil
-}
+func (t PodTemplate) MarshalJSON() ([]byte, error) { return t.Patch(), nil }
 
 // UnmarshalJSON keeps the patch as it is. Its fields are checked when a Run file is loaded.
 func (t *PodTemplate) UnmarshalJSON(data []byte) error {

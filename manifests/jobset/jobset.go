@@ -19,8 +19,11 @@ import (
 )
 
 // Build renders a valid run of the jobset backend.
-func Build(run *v1alpha1.Run) *jobsetac.JobSetApplyConfiguration {
-	jobs := replicatedJobs(run)
+func Build(run *v1alpha1.Run) (*jobsetac.JobSetApplyConfiguration, error) {
+	jobs, err := replicatedJobs(run)
+	if err != nil {
+		return nil, err
+	}
 	coordinator := v1alpha1.ReplicatedJobName(run.Spec.Driver.Cluster, v1alpha1.GroupHead)
 	spec := jobsetac.JobSetSpec().
 		WithNetwork(jobsetac.Network().WithEnableDNSHostnames(true).WithPublishNotReadyAddresses(true)).
@@ -37,29 +40,40 @@ func Build(run *v1alpha1.Run) *jobsetac.JobSetApplyConfiguration {
 		WithLabels(pod.Labels(run, "", "")).
 		WithLabels(marks.Labels).
 		WithAnnotations(marks.Annotations).
-		WithSpec(spec)
+		WithSpec(spec), nil
 }
 
 // replicatedJobs are the heads and worker groups in the order of the file, then the driver.
-func replicatedJobs(run *v1alpha1.Run) []*jobsetac.ReplicatedJobApplyConfiguration {
+func replicatedJobs(run *v1alpha1.Run) ([]*jobsetac.ReplicatedJobApplyConfiguration, error) {
 	var jobs []*jobsetac.ReplicatedJobApplyConfiguration
 	for i := range run.Spec.Clusters {
 		cluster := &run.Spec.Clusters[i]
-		jobs = append(jobs, group(pod.Head(run, cluster)))
-		for _, worker := range pod.Workers(run, cluster) {
-			// JobSet refuses a replicatedJob without pods.
-			if worker.Segment.Pods > 0 {
-				jobs = append(jobs, group(worker))
+		for _, g := range append([]pod.Group{pod.Head(run, cluster)}, pod.Workers(run, cluster)...) {
+			if g.Segment.Pods == 0 {
+				continue // JobSet refuses a replicatedJob without pods
 			}
+			job, err := group(g)
+			if err != nil {
+				return nil, err
+			}
+			jobs = append(jobs, job)
 		}
 	}
-	template := jobTemplate(run, v1alpha1.GroupDriver, false).WithLabels(pod.DriverLabels(run)).WithSpec(pod.DriverJobSpec(run))
-	return append(jobs, replicatedJob(v1alpha1.GroupDriver, template))
+	spec, err := pod.DriverJobSpec(run)
+	if err != nil {
+		return nil, err
+	}
+	template := jobTemplate(run, v1alpha1.GroupDriver, false).WithLabels(pod.DriverLabels(run)).WithSpec(spec)
+	return append(jobs, replicatedJob(v1alpha1.GroupDriver, template)), nil
 }
 
-func group(g pod.Group) *jobsetac.ReplicatedJobApplyConfiguration {
-	template := jobTemplate(g.Run, g.Name, g.Spec.GPUs > 0).WithLabels(g.Labels()).WithSpec(pod.JobSpec(g.Segment.Pods, g.Template()))
-	return replicatedJob(v1alpha1.ReplicatedJobName(g.Cluster.Name, g.Segment.Name), template)
+func group(g pod.Group) (*jobsetac.ReplicatedJobApplyConfiguration, error) {
+	pods, err := g.Template()
+	if err != nil {
+		return nil, err
+	}
+	template := jobTemplate(g.Run, g.Name, g.Spec.GPUs > 0).WithLabels(g.Labels()).WithSpec(pod.JobSpec(g.Segment.Pods, pods))
+	return replicatedJob(v1alpha1.ReplicatedJobName(g.Cluster.Name, g.Segment.Name), template), nil
 }
 
 // jobTemplate has what the scheduler reads there.

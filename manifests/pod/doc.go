@@ -8,5 +8,5 @@
 // It leaves to the backends what differs: restart policies, the objects around the pod template, and what KubeRay adds by itself
 // (its wait-gcs-ready init container and /dev/shm).
 //
-//	template := pod.Head(run, cluster).Template()
+//	template, err := pod.Head(run, cluster).Template()
 package pod

@@ -2,6 +2,7 @@ package pod
 
 import (
 	_ "embed"
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -35,8 +36,12 @@ func JobSpec(n int32, template *corev1ac.PodTemplateSpecApplyConfiguration) *bat
 
 // DriverJobSpec runs the driver, and again as often as the file allows. Then an eviction is one of the failures that are counted. A restart
 // of the clusters by peerwatch ends the driver too, so it gets a try more for each.
-func DriverJobSpec(run *v1alpha1.Run) *batchv1ac.JobSpecApplyConfiguration {
-	spec := JobSpec(1, Driver(run))
+func DriverJobSpec(run *v1alpha1.Run) (*batchv1ac.JobSpecApplyConfiguration, error) {
+	template, err := driverTemplate(run)
+	if err != nil {
+		return nil, err
+	}
+	spec := JobSpec(1, template)
 	if limit := run.Spec.Driver.ActiveDeadline; limit != nil {
 		spec.WithActiveDeadlineSeconds(int64(limit.Seconds()))
 	}
@@ -48,7 +53,7 @@ func DriverJobSpec(run *v1alpha1.Run) *batchv1ac.JobSpecApplyConfiguration {
 		spec.WithBackoffLimit(retries)
 		spec.PodFailurePolicy = nil
 	}
-	return spec
+	return spec, nil
 }
 
 //go:embed submit.sh
@@ -59,8 +64,8 @@ func submitCommand() []string {
 	return []string{"/bin/bash", "-c", submitScript, "tandem-submit"}
 }
 
-// Driver is the pod that submits the driver's command as a Ray job. It ends with the exit code of that command.
-func Driver(run *v1alpha1.Run) *corev1ac.PodTemplateSpecApplyConfiguration {
+// driverTemplate is the pod that submits the driver's command as a Ray job. It ends with the exit code of that command.
+func driverTemplate(run *v1alpha1.Run) (*corev1ac.PodTemplateSpecApplyConfiguration, error) {
 	spec := podSpec(run).
 		WithInitContainers(driverWaits(run)...).
 		WithContainers(driverContainer(run))
@@ -70,7 +75,11 @@ func Driver(run *v1alpha1.Run) *corev1ac.PodTemplateSpecApplyConfiguration {
 		spec.WithWorkloadRef(ref)
 	}
 	template := marked(corev1ac.PodTemplateSpec().WithLabels(DriverLabels(run)), scheduling.Pod(run.Spec.Driver.Cluster, v1alpha1.GroupDriver, false))
-	return overlay(template.WithSpec(spec), DriverContainer, []*v1alpha1.PodTemplate{run.Spec.PodTemplate, run.Spec.Driver.PodTemplate})
+	template, err := overlay(template.WithSpec(spec), DriverContainer, []*v1alpha1.PodTemplate{run.Spec.PodTemplate, run.Spec.Driver.PodTemplate})
+	if err != nil {
+		return nil, fmt.Errorf("the driver's pod: %w", err)
+	}
+	return template, nil
 }
 
 // DriverLabels are those of the driver's pod and Job.

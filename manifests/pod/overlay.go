@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
@@ -15,43 +13,52 @@ import (
 // overlay merges the pod templates of the file into one of ours, the nearest last. In the templates of run and cluster the Ray container is
 // called ray, which the driver's pod does not have: there such an entry is left out.
 //
-// It panics where the merge fails, which Validate has tried.
-func overlay(template *corev1ac.PodTemplateSpecApplyConfiguration, main string, patches []*v1alpha1.PodTemplate) *corev1ac.PodTemplateSpecApplyConfiguration {
+// Validate has tried each by itself. One may still not go with another, such as two that order one list differently.
+func overlay(template *corev1ac.PodTemplateSpecApplyConfiguration, main string, patches []*v1alpha1.PodTemplate) (*corev1ac.PodTemplateSpecApplyConfiguration, error) {
 	for _, patch := range patches {
-		if patch != nil {
-			template = merged(template, main, patch.Patch())
+		if patch == nil {
+			continue
 		}
+		out, err := merged(template, main, patch.Patch())
+		if err != nil {
+			return nil, fmt.Errorf("podTemplate %s: %w", patch.Patch(), err)
+		}
+		template = out
 	}
-	return template
+	return template, nil
 }
 
-func merged(template *corev1ac.PodTemplateSpecApplyConfiguration, main string, patch []byte) *corev1ac.PodTemplateSpecApplyConfiguration {
+func merged(template *corev1ac.PodTemplateSpecApplyConfiguration, main string, patch []byte) (*corev1ac.PodTemplateSpecApplyConfiguration, error) {
 	if main != RayContainer {
 		patch = withoutContainer(patch, RayContainer)
 	}
-	out := &corev1ac.PodTemplateSpecApplyConfiguration{}
 	original, err := json.Marshal(template)
-	if err == nil {
-		original, err = strategicpatch.StrategicMergePatch(original, patch, corev1.PodTemplateSpec{})
-	}
-	if err == nil {
-		err = json.Unmarshal(original, out)
-	}
 	if err != nil {
-		panic(fmt.Sprintf("merging a podTemplate that was valid: %v", err))
+		return nil, err
 	}
-	first(out.Spec.Containers, main)
-	return out
+	data, err := v1alpha1.MergePodTemplate(original, patch)
+	if err != nil {
+		return nil, err
+	}
+	out := &corev1ac.PodTemplateSpecApplyConfiguration{}
+	if err := json.Unmarshal(data, out); err != nil {
+		return nil, err
+	}
+	if out.Spec == nil || !first(out.Spec.Containers, main) {
+		return nil, fmt.Errorf("takes the container %q out of the pod", main)
+	}
+	return out, nil
 }
 
-// first moves a container to the front, where KubeRay looks for Ray.
-func first(containers []corev1ac.ContainerApplyConfiguration, name string) {
+// first moves a container to the front, where KubeRay looks for Ray, and tells whether it is there.
+func first(containers []corev1ac.ContainerApplyConfiguration, name string) bool {
 	at := slices.IndexFunc(containers, func(c corev1ac.ContainerApplyConfiguration) bool { return c.Name != nil && *c.Name == name })
 	if at > 0 {
 		container := containers[at]
 		copy(containers[1:at+1], containers[:at])
 		containers[0] = container
 	}
+	return at >= 0
 }
 
 // withoutContainer takes the entry of one container out of a patch.

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"fmt"
 	"maps"
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -9,8 +10,8 @@ import (
 	"github.com/tandem-rl/tandem/manifests/schedule"
 )
 
-// Template is the pod of the group.
-func (g Group) Template() *corev1ac.PodTemplateSpecApplyConfiguration {
+// Template is the pod of the group. The error is that of podTemplates which do not go together.
+func (g Group) Template() (*corev1ac.PodTemplateSpecApplyConfiguration, error) {
 	spec := podSpec(g.Run).
 		WithInitContainers(g.initContainers()...).
 		WithContainers(g.rayContainer()).
@@ -25,7 +26,11 @@ func (g Group) Template() *corev1ac.PodTemplateSpecApplyConfiguration {
 		spec.WithWorkloadRef(ref)
 	}
 	template := marked(corev1ac.PodTemplateSpec().WithLabels(g.Labels()), scheduling.Pod(g.Cluster.Name, g.Segment.Name, g.Spec.GPUs > 0))
-	return overlay(template.WithSpec(spec), RayContainer, g.overlays)
+	template, err := overlay(template.WithSpec(spec), RayContainer, g.overlays)
+	if err != nil {
+		return nil, fmt.Errorf("pods of group %s of cluster %s: %w", g.Name, g.Cluster.Name, err)
+	}
+	return template, nil
 }
 
 // marked adds what the scheduler reads.

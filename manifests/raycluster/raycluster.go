@@ -23,23 +23,31 @@ import (
 const overwriteCommand = "ray.io/overwrite-container-cmd"
 
 // Build renders one cluster of a valid run of the raycluster backend.
-func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) *rayac.RayClusterApplyConfiguration {
+func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) (*rayac.RayClusterApplyConfiguration, error) {
+	head, err := head(pod.Head(run, cluster))
+	if err != nil {
+		return nil, err
+	}
 	spec := rayac.RayClusterSpec().
 		WithRayVersion(run.Spec.RayVersion).
 		WithEnableInTreeAutoscaling(cluster.Autoscales()).
-		WithHeadGroupSpec(head(pod.Head(run, cluster)))
+		WithHeadGroupSpec(head)
 	if cluster.Autoscales() {
 		spec.WithAutoscalerOptions(autoscaler(run, cluster.Autoscaler))
 	}
 	for _, group := range pod.Workers(run, cluster) {
-		spec.WithWorkerGroupSpecs(workers(group))
+		workers, err := workers(group)
+		if err != nil {
+			return nil, err
+		}
+		spec.WithWorkerGroupSpecs(workers)
 	}
 	marks := schedule.Must(run).Owner()
 	return rayac.RayCluster(v1alpha1.RayClusterName(run.Metadata.Name, cluster.Name), run.Metadata.Namespace).
 		WithLabels(pod.Labels(run, cluster.Name, "")).
 		WithLabels(marks.Labels).
 		WithAnnotations(marks.Annotations).
-		WithSpec(spec)
+		WithSpec(spec), nil
 }
 
 // autoscaler gives the container that KubeRay adds to the head what else it needs: the API token, which the pod does not mount by itself
@@ -61,12 +69,20 @@ func autoscaler(run *v1alpha1.Run, a *v1alpha1.Autoscaler) *rayac.AutoscalerOpti
 	return out
 }
 
-func head(g pod.Group) *rayac.HeadGroupSpecApplyConfiguration {
-	return rayac.HeadGroupSpec().WithRayStartParams(g.RayStartParams()).WithTemplate(template(g))
+func head(g pod.Group) (*rayac.HeadGroupSpecApplyConfiguration, error) {
+	template, err := template(g)
+	if err != nil {
+		return nil, err
+	}
+	return rayac.HeadGroupSpec().WithRayStartParams(g.RayStartParams()).WithTemplate(template), nil
 }
 
 // workers is a group of fixed size unless the file gives bounds; KubeRay wants them spelt out.
-func workers(g pod.Group) *rayac.WorkerGroupSpecApplyConfiguration {
+func workers(g pod.Group) (*rayac.WorkerGroupSpecApplyConfiguration, error) {
+	template, err := template(g)
+	if err != nil {
+		return nil, err
+	}
 	replicas := g.Segment.Pods
 	least, most := replicas, replicas
 	if g.Worker.Autoscales() {
@@ -78,16 +94,23 @@ func workers(g pod.Group) *rayac.WorkerGroupSpecApplyConfiguration {
 		WithMinReplicas(least).
 		WithMaxReplicas(most).
 		WithRayStartParams(g.RayStartParams()).
-		WithTemplate(template(g))
+		WithTemplate(template), nil
 }
 
-func template(g pod.Group) *corev1ac.PodTemplateSpecApplyConfiguration {
-	return g.Template().WithAnnotations(map[string]string{overwriteCommand: "true"})
+func template(g pod.Group) (*corev1ac.PodTemplateSpecApplyConfiguration, error) {
+	template, err := g.Template()
+	if err != nil {
+		return nil, err
+	}
+	return template.WithAnnotations(map[string]string{overwriteCommand: "true"}), nil
 }
 
 // Driver renders the Job that submits the driver.
-func Driver(run *v1alpha1.Run) *batchv1ac.JobApplyConfiguration {
-	spec := pod.DriverJobSpec(run)
+func Driver(run *v1alpha1.Run) (*batchv1ac.JobApplyConfiguration, error) {
+	spec, err := pod.DriverJobSpec(run)
+	if err != nil {
+		return nil, err
+	}
 	if ttl := run.Spec.TTLAfterFinished; ttl != nil {
 		spec.WithTTLSecondsAfterFinished(int32(ttl.Seconds()))
 	}
@@ -96,5 +119,5 @@ func Driver(run *v1alpha1.Run) *batchv1ac.JobApplyConfiguration {
 		WithLabels(pod.DriverLabels(run)).
 		WithLabels(marks.Labels).
 		WithAnnotations(marks.Annotations).
-		WithSpec(spec)
+		WithSpec(spec), nil
 }

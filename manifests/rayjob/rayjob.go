@@ -32,8 +32,11 @@ import (
 
 // Build renders the cluster of the driver of a valid run of the rayjob backend. KubeRay gives the RayJob's labels and annotations to the
 // RayCluster that it makes, so they are those that a RayCluster has.
-func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) *rayac.RayJobApplyConfiguration {
-	rayCluster := raycluster.Build(run, cluster)
+func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) (*rayac.RayJobApplyConfiguration, error) {
+	rayCluster, err := raycluster.Build(run, cluster)
+	if err != nil {
+		return nil, err
+	}
 	spec := rayac.RayJobSpec().
 		WithSubmissionMode(rayv1.HTTPMode).
 		WithEntrypoint(entrypoint(run)).
@@ -53,5 +56,5 @@ func Build(run *v1alpha1.Run, cluster *v1alpha1.Cluster) *rayac.RayJobApplyConfi
 	return rayac.RayJob(v1alpha1.RayJobName(run.Metadata.Name), run.Metadata.Namespace).
 		WithLabels(rayCluster.Labels).
 		WithAnnotations(rayCluster.Annotations).
-		WithSpec(spec)
+		WithSpec(spec), nil
 }
