@@ -13,13 +13,17 @@ type Segment struct {
 	Several bool
 }
 
+// maxSegments of a group: each has a pod template of its own in the object that makes the pods, and an object of more does not fit into
+// etcd. Validate refuses more; until then the rest is left out, so that a typing error does not fill the memory.
+const maxSegments = 1000
+
 // Segments of the group, one if it is not split.
 func (w *WorkerGroup) Segments() []Segment {
 	size, pods := w.SegmentSize, w.Pods()
 	if size <= 0 || pods <= size {
 		return []Segment{{Name: w.Name, Pods: pods}}
 	}
-	out := make([]Segment, pods/size)
+	out := make([]Segment, min(pods/size, maxSegments))
 	for i := range out {
 		out[i] = Segment{Name: SegmentName(w.Name, i), Pods: size, Index: i, Several: true}
 	}

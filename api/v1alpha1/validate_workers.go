@@ -69,6 +69,8 @@ func (w *WorkerGroup) validateSegments(at *field.Path) field.ErrorList {
 		return field.ErrorList{field.Invalid(at, size, "must not be negative")}
 	case w.Autoscales():
 		return field.ErrorList{field.Invalid(at, size, "the group autoscales, and a segment has a fixed size: remove segmentSize, or the bounds")}
+	case pods/size > maxSegments:
+		return field.ErrorList{field.Invalid(at, size, fmt.Sprintf("%d pods make %d segments, and a group can have %d: choose a larger size, or fewer replicas", pods, pods/size, maxSegments))}
 	case pods%size != 0:
 		return field.ErrorList{field.Invalid(at, size, fmt.Sprintf("%d pods make %d segments of %d and leave %d over: choose %d or %d replicas, or another size",
 			pods, pods/size, size, pods%size, pods-pods%size, pods-pods%size+size))}
