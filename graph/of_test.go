@@ -120,7 +120,7 @@ func TestWhatACommandAsksTheRegistryForIsDrawn(t *testing.T) {
 			var got string
 			for _, edge := range Of(run).Edges {
 				if edge.Kind == ReadBy && edge.To == "c1_g0" {
-					got = map[string]string{"k0": keyVLLM, "k1": keyGymHead}[edge.From]
+					got = map[string]string{"k0": keyVLLM, "k1": v1alpha1.KeyGymHead}[edge.From]
 				}
 			}
 			require.Equal(t, tt.want, got)

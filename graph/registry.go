@@ -107,20 +107,16 @@ func wordsBehind(text string) []string {
 	return out
 }
 
-// keyGymHead is read by the driver, which finds the environments by it; keyVLLM by whoever publishes keyGymHead, for the environments call
-// the model.
-const (
-	keyGymHead = "gym_head_server"
-	keyVLLM    = "vllm_base_urls"
-)
+// keyVLLM is read by whoever publishes the address of NeMo Gym's head, for the environments call the model.
+const keyVLLM = "vllm_base_urls"
 
-// askedByDriver is what the driver reads by the head in which it runs.
+// askedByDriver is what the driver reads by the head in which it runs: it finds the environments by NeMo Gym's head.
 func (p *painter) askedByDriver(cluster *v1alpha1.Cluster) []string {
 	var out []string
 	if cluster.Name == p.run.Spec.Driver.Cluster {
-		out = append(wordsBehind(strings.Join(p.run.Spec.Driver.Command, " ")), keyGymHead)
+		out = append(wordsBehind(strings.Join(p.run.Spec.Driver.Command, " ")), v1alpha1.KeyGymHead)
 	}
-	if slices.ContainsFunc(cluster.Publish, func(publish v1alpha1.Publish) bool { return publish.Key == keyGymHead }) {
+	if slices.ContainsFunc(cluster.Publish, func(publish v1alpha1.Publish) bool { return publish.Key == v1alpha1.KeyGymHead }) {
 		out = append(out, keyVLLM)
 	}
 	return out

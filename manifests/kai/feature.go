@@ -97,19 +97,3 @@ func (v Version) Features() Features {
 	}
 	return features
 }
-
-// Change is a line of the version matrix, for people.
-type Change struct {
-	What     string
-	Releases string // "from 0.15.0"
-	Source   string
-}
-
-// Matrix lists everything that differs between the versions.
-func Matrix() []Change {
-	out := make([]Change, len(matrix))
-	for i, row := range matrix {
-		out[i] = Change{What: row.what, Releases: row.span.String(), Source: row.source}
-	}
-	return out
-}

@@ -85,12 +85,3 @@ func TestAMinorAloneSaysWhatNotAllItsPatchesDo(t *testing.T) {
 	require.Empty(t, parse(t, "0.15").Caveats())
 	require.Empty(t, parse(t, "0.16.8").Caveats(), "a version in full hides nothing")
 }
-
-func TestTheMatrixNamesASourceForEveryLine(t *testing.T) {
-	t.Parallel()
-	for _, change := range kai.Matrix() {
-		require.NotEmpty(t, change.What)
-		require.NotEmpty(t, change.Source, change.What)
-		require.Regexp(t, `^(from|before) 0\.\d+\.\d+`, change.Releases, change.What)
-	}
-}
