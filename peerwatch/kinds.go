@@ -52,7 +52,10 @@ func (r Ref) String() string { return r.traits().title + " " + r.Name }
 
 func (r Ref) validate(what string) error {
 	if r.Kind == Pods {
-		if _, err := labels.Parse(r.Name); err != nil || r.Name == "" {
+		if r.Name == "" {
+			return fmt.Errorf("%s: pods without a label selector are all pods: name one", what)
+		}
+		if _, err := labels.Parse(r.Name); err != nil {
 			return fmt.Errorf("%s %q: want a label selector: %w", what, r.Name, err)
 		}
 		return nil

@@ -209,6 +209,7 @@ func TestRefs(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 	require.ErrorContains(t, Ref{Pods, "app=x,role in(y"}.validate("peer"), "want a label selector")
+	require.EqualError(t, Ref{Pods, ""}.validate("peer"), "peer: pods without a label selector are all pods: name one")
 	require.ErrorContains(t, Ref{"service", "x"}.validate("peer"), `kind "service": want one of raycluster, rayjob`)
 	require.ErrorContains(t, Ref{Job, "X_"}.validate("peer"), `peer "X_"`)
 	for kind, traits := range kindTraits {

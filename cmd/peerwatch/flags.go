@@ -76,10 +76,7 @@ func complete(cfg options, flags *flag.FlagSet, env func(string) string) (option
 	if peer := env("PEER_CLUSTER_NAME"); len(cfg.Peers) == 0 && peer != "" {
 		cfg.Peers = []peerwatch.Ref{raycluster(peer)}
 	}
-	if cfg.Namespace == "" {
-		raw, _ := os.ReadFile(namespaceFile) // without it the missing namespace is reported
-		cfg.Namespace = strings.TrimSpace(string(raw))
-	}
+	cfg.Namespace = orOwnNamespace(cfg.Namespace)
 	if cfg.listen == "" {
 		return cfg, nil
 	}
@@ -130,6 +127,15 @@ func inlineGrace(env func(string) string, otherwise time.Duration) (time.Duratio
 		return 0, fmt.Errorf("MAX_PEER_FAILURES: want a whole number: %w", err)
 	}
 	return time.Duration(seconds*times) * time.Second, nil
+}
+
+// orOwnNamespace is the given namespace, else the one of the pod that this runs in.
+func orOwnNamespace(given string) string {
+	if given != "" {
+		return given
+	}
+	raw, _ := os.ReadFile(namespaceFile) // without it the missing namespace is reported
+	return strings.TrimSpace(string(raw))
 }
 
 func first(values ...string) string {

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"strings"
 	"sync"
 
 	"github.com/tandem-rl/tandem/internal/sidecar"
@@ -78,13 +76,4 @@ func (s *reapState) handler() http.Handler {
 	})
 	mux.Handle("GET /metrics", s.metrics)
 	return mux
-}
-
-// orOwnNamespace is the given namespace, else the one of the pod that this runs in.
-func orOwnNamespace(given string) string {
-	if given != "" {
-		return given
-	}
-	raw, _ := os.ReadFile(namespaceFile) // without it the missing namespace is reported
-	return strings.TrimSpace(string(raw))
 }

@@ -49,13 +49,13 @@ const keyPrefix = "node."
 // openBook reads a book.
 func openBook(cm configMap) (Book, error) {
 	book := Book{Pages: map[string]Page{}, version: cm.Metadata.ResourceVersion}
-	for key, text := range cm.Data {
+	for _, key := range slices.Sorted(maps.Keys(cm.Data)) { // so that of several broken keys the same one is named each time
 		node, found := strings.CutPrefix(key, keyPrefix)
 		if !found {
 			continue
 		}
 		var page Page
-		if err := json.Unmarshal([]byte(text), &page); err != nil {
+		if err := json.Unmarshal([]byte(cm.Data[key]), &page); err != nil {
 			return Book{}, fmt.Errorf("key %s is not what reap writes (remove it to begin again with the node): %w", key, err)
 		}
 		book.Pages[node] = page
