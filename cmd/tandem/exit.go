@@ -134,7 +134,7 @@ func hintForUp(err error) string {
 	case errors.As(err, &changed):
 		return "tandem down " + changed.Name + ", then up"
 	case errors.As(err, &missing):
-		return "install the controller that brings " + missing.Kind + ", or choose the other backend"
+		return "install the controller that brings " + missing.Kind + ", or choose another backend or spec.scheduling.scheduler"
 	case errors.As(err, &nowhere):
 		return "kubectl create namespace " + nowhere.Namespace
 	}

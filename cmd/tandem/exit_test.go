@@ -28,7 +28,7 @@ func TestErrorsArePrintedWithAHintAndHaveTheirExitCode(t *testing.T) {
 		},
 		{
 			"a cluster without the controller", &launch.MissingKindError{Kind: "JobSet", Err: errors.New("no matches")}, exitFailed,
-			"error: the cluster knows no JobSet: no matches\nhint: install the controller that brings JobSet, or choose the other backend\n",
+			"error: the cluster knows no JobSet: no matches\nhint: install the controller that brings JobSet, or choose another backend or spec.scheduling.scheduler\n",
 		},
 	}
 	for _, tt := range tests {
