@@ -40,7 +40,7 @@ func newHandler(store *registry.Store, m *metrics) http.Handler {
 	mux.HandleFunc("GET /v1/watch", h.watch)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", h.reply(h.ready))
-	mux.HandleFunc("GET /metrics", m.serve)
+	mux.Handle("GET /metrics", m)
 	return mux
 }
 
@@ -88,8 +88,8 @@ func (h handler) get(r *http.Request) (any, error) {
 func (h handler) enter() (done func(), err error) {
 	select {
 	case h.waits <- struct{}{}:
-		h.metrics.add("tandem_registry_waits", 1)
-		return func() { <-h.waits; h.metrics.add("tandem_registry_waits", -1) }, nil
+		h.metrics.Add("tandem_registry_waits", 1)
+		return func() { <-h.waits; h.metrics.Add("tandem_registry_waits", -1) }, nil
 	default:
 		return nil, fmt.Errorf("%w: at most %d at a time", errCrowded, cap(h.waits))
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"github.com/tandem-rl/tandem/internal/sidecar"
 )
 
 const unixPrefix = "unix:"
@@ -19,14 +21,10 @@ func checkListen(address string) error {
 		}
 		return nil
 	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("--listen %q: %w", address, err)
+	if err := sidecar.CheckLoopback(address); err != nil {
+		return fmt.Errorf("%w; a Unix socket is %sPATH", err, unixPrefix)
 	}
-	if ip := net.ParseIP(host); host == "localhost" || (ip != nil && ip.IsLoopback()) {
-		return nil
-	}
-	return fmt.Errorf("--listen %q: only a loopback address (127.0.0.1, [::1], localhost) or a Unix socket: the server has no authentication", address)
+	return nil
 }
 
 // listen opens a checked address. A Unix socket is open to every user: the folder decides who reaches it, and the

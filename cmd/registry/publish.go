@@ -54,9 +54,9 @@ func (p publisher) publishWhile(ctx context.Context, address string) error {
 	err := p.publish(ctx, address)
 	if err == nil {
 		klog.FromContext(ctx).Info("published", "key", p.key, "url", address)
-		p.metrics.add("tandem_registry_published", 1)
+		p.metrics.Add("tandem_registry_published", 1)
 		p.holdAndKeep(ctx, address)
-		p.metrics.add("tandem_registry_published", -1)
+		p.metrics.Add("tandem_registry_published", -1)
 	}
 	return errors.Join(ignoreEnd(ctx, err), p.withdraw(ctx, address))
 }
