@@ -2,9 +2,11 @@ package v1alpha1
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -83,7 +85,17 @@ func (s *Spec) validateOwner(path *field.Path) field.ErrorList {
 	if ttl := s.TTLAfterFinished; ttl != nil && ttl.Duration < 0 {
 		errs = append(errs, field.Invalid(path.Child("ttlAfterFinished"), ttl.Duration.String(), "must not be negative"))
 	}
-	return errs
+	return append(errs, countable(path.Child("ttlAfterFinished"), s.TTLAfterFinished)...)
+}
+
+// longest is as many seconds as Kubernetes' objects can count, in 32 bits.
+const longest = math.MaxInt32 * time.Second
+
+func countable(at *field.Path, d *metav1.Duration) field.ErrorList {
+	if d == nil || d.Duration <= longest {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(at, d.Duration.String(), fmt.Sprintf("is longer than %s, which is as far as Kubernetes counts: write less", longest))}
 }
 
 // validateKey checks a reference to a key of a Secret.
@@ -106,6 +118,7 @@ func (s *Spec) validateDriver(path *field.Path) field.ErrorList {
 	if limit := s.Driver.ActiveDeadline; limit != nil && limit.Duration < time.Second {
 		errs = append(errs, field.Invalid(path.Child("activeDeadline"), limit.Duration.String(), "must be a second or longer"))
 	}
+	errs = append(errs, countable(path.Child("activeDeadline"), s.Driver.ActiveDeadline)...)
 	if s.Backend == BackendRayJob && (len(s.Driver.Resources) > 0 || len(s.Driver.Limits) > 0 || s.Driver.PodTemplate != nil) {
 		errs = append(errs, field.Invalid(path, s.Driver.Cluster, "KubeRay submits the driver of a RayJob itself, so there is no pod for resources, limits and podTemplate: remove them"))
 	}

@@ -12,6 +12,7 @@ func (f *Failure) validate(at *field.Path) field.ErrorList {
 	if f.UnreadyGrace.Duration <= 0 {
 		errs = append(errs, field.Invalid(at.Child("unreadyGrace"), f.UnreadyGrace.Duration.String(), "must be longer than zero"))
 	}
+	errs = append(errs, countable(at.Child("startupGrace"), &f.StartupGrace)...)
 	return append(errs, f.validateRestarts(at)...)
 }
 

@@ -25,7 +25,7 @@ func (c *Cluster) validateAutoscaler(at *field.Path) field.ErrorList {
 	if idle := a.IdleTimeout; idle != nil && (idle.Duration < 0 || idle.Duration%time.Second != 0) {
 		errs = append(errs, field.Invalid(at.Child("idleTimeout"), idle.Duration.String(), "must be whole seconds, 0s or more"))
 	}
-	return errs
+	return append(errs, countable(at.Child("idleTimeout"), a.IdleTimeout)...)
 }
 
 // validateSize checks the number of pods of a worker group.
