@@ -64,8 +64,14 @@ func (w *walker) decode(root *yaml.Node) (*Run, error) {
 	return run, nil
 }
 
+// maxBytes is far more than a run of a thousand clusters needs. A file of another kind, once parsed, takes two hundred times its size.
+const maxBytes = 2 << 20
+
 // parse returns the only document of a file.
 func parse(data []byte) (*yaml.Node, error) {
+	if len(data) > maxBytes {
+		return nil, asError([]Problem{{Message: fmt.Sprintf("the file has %d bytes; a Run file has at most %d", len(data), maxBytes)}})
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document, next yaml.Node
 	switch err := decoder.Decode(&document); {
