@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -125,6 +126,9 @@ func inlineGrace(env func(string) string, otherwise time.Duration) (time.Duratio
 	times, err := strconv.Atoi(first(failures, "3"))
 	if err != nil {
 		return 0, fmt.Errorf("MAX_PEER_FAILURES: want a whole number: %w", err)
+	}
+	if most := math.MaxInt64 / int(time.Second); seconds < 0 || times < 0 || (seconds > 0 && times > most/seconds) {
+		return 0, fmt.Errorf("POLL_INTERVAL %d times MAX_PEER_FAILURES %d: want 0 to %d seconds", seconds, times, most)
 	}
 	return time.Duration(seconds*times) * time.Second, nil
 }

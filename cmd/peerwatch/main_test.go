@@ -69,6 +69,8 @@ func TestUsage(t *testing.T) {
 		{"an argument", []string{"gym"}, nil, `unexpected argument "gym"`},
 		{"an address that other pods reach", []string{"--listen", "0.0.0.0:9441"}, nil, "only a loopback address"},
 		{"a bad interval", nil, map[string]string{"POLL_INTERVAL": "10s"}, "POLL_INTERVAL"},
+		{"an interval that overflows to a third of a second", nil, map[string]string{"POLL_INTERVAL": "18446744074", "MAX_PEER_FAILURES": "1"}, "POLL_INTERVAL 18446744074"},
+		{"two negatives", nil, map[string]string{"POLL_INTERVAL": "-10", "MAX_PEER_FAILURES": "-3"}, "POLL_INTERVAL -10"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var stderr bytes.Buffer
