@@ -28,9 +28,15 @@ func (c *Cluster) validateAutoscaler(at *field.Path) field.ErrorList {
 	return append(errs, countable(at.Child("idleTimeout"), a.IdleTimeout)...)
 }
 
+// maxPods is what Kubernetes is made for (its page "Considerations for large clusters").
+const maxPods = 150_000
+
 // validateSize checks the number of pods of a worker group.
 func (w *WorkerGroup) validateSize(at *field.Path, backend Backend) field.ErrorList {
 	var errs field.ErrorList
+	if w.Pods() > maxPods {
+		errs = append(errs, field.Invalid(at.Child("replicas"), w.Pods(), fmt.Sprintf("is more than %d, the most pods that a cluster of Kubernetes has", maxPods)))
+	}
 	if w.Pods() < 0 {
 		errs = append(errs, field.Invalid(at.Child("replicas"), w.Pods(), "must not be negative"))
 	}
