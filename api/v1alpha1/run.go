@@ -251,7 +251,7 @@ type Condition struct {
 
 // HTTPGet holds when a GET on the pod answers 2xx.
 type HTTPGet struct {
-	// Port may be omitted with Publish.File: the port of the published URL is asked.
+	// Port may be omitted with file: the port of the published URL is asked.
 	Port int32 `json:"port,omitempty"`
 	// Path that is asked for, beginning with /.
 	Path string `json:"path"`
