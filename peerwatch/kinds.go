@@ -131,6 +131,10 @@ const labelJob = "batch.kubernetes.io/job-name"
 // traits of a kind that nobody knows are none; New refuses it.
 func (r Ref) traits() traits { return kindTraits[cmp.Or(r.Kind, RayCluster)] }
 
+func (r Ref) same(other Ref) bool {
+	return r.Name == other.Name && cmp.Or(r.Kind, RayCluster) == cmp.Or(other.Kind, RayCluster)
+}
+
 func (r Ref) isRayCluster() bool { return cmp.Or(r.Kind, RayCluster) == RayCluster }
 
 func named(label string) func(string, object) string {

@@ -226,3 +226,15 @@ func TestSelectorOfAnObject(t *testing.T) {
 	require.Equal(t, "a=1,b=2,c in (x,y),d notin (z),e,!f", o.Spec.Selector.String())
 	require.NoError(t, Ref{Pods, o.Spec.Selector.String()}.validate("pods"))
 }
+
+func TestAPeerIsNamedOnce(t *testing.T) {
+	for name, peers := range map[string][]Ref{
+		"the watcher's own cluster": {{Name: "rl"}},
+		"twice":                     {{RayCluster, "gym"}, {Name: "gym"}},
+	} {
+		cfg := Config{Self: Ref{RayCluster, "rl"}, Peers: peers, Policy: DefaultPolicy()}
+		require.ErrorContains(t, cfg.validate(), "is named twice", name)
+	}
+	cfg := Config{Self: Ref{RayCluster, "rl"}, Peers: []Ref{{RayCluster, "gym"}, {Job, "gym"}}, Policy: DefaultPolicy()}
+	require.NoError(t, cfg.validate())
+}

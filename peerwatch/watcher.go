@@ -42,8 +42,11 @@ const defaultStepTimeout = 25 * time.Second
 func (c Config) validate() error {
 	var problems []error
 	problems = append(problems, c.Self.validate("self"))
-	for _, peer := range c.Peers {
+	for i, peer := range c.Peers {
 		problems = append(problems, peer.validate("peer"))
+		if peer.same(c.Self) || slices.ContainsFunc(c.Peers[:i], peer.same) {
+			problems = append(problems, fmt.Errorf("peer %s is named twice, or is the watcher's own cluster: name every other cluster once", peer))
+		}
 	}
 	if d := c.Driver; d != (Ref{}) {
 		problems = append(problems, d.validate("driver"))
@@ -121,7 +124,7 @@ func New(cfg Config, restConfig *rest.Config) (*Watcher, error) {
 	}
 	w := &Watcher{cfg: cfg, now: newClock().now}
 	w.server.now = w.now
-	restConfig = w.server.watch(restConfig)
+	restConfig = w.server.watch(believe(restConfig))
 	var storeErr, clientErr error
 	w.store, storeErr = registry.New(registry.Config{
 		Run: cfg.Run, Namespace: cfg.Namespace, Prefix: cfg.Prefix, Publisher: cfg.Pod, Shards: cfg.Shards,
