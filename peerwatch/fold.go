@@ -59,13 +59,13 @@ func (c Peer) foldObject(items []object, err error, now time.Time) Peer {
 		return c.suspend()
 	}
 	c.Suspended = false
-	return c.foldReadiness(r, now).foldFailure(r, now).foldGroups(r.groups, now).rememberHead().countWorkers(now)
+	return c.foldReadiness(r, now).foldFailure(r, now).foldGroups(r.groups, now).rememberHead().countWorkers(now).awaitHead(now)
 }
 
 // countAnew forgets since when something lasts of which nobody can tell whether it was well meanwhile. Of a head the
 // object tells one spell from the next.
 func (c Peer) countAnew() Peer {
-	c.FailureSince = time.Time{}
+	c.FailureSince, c.HeadlessSince = time.Time{}, time.Time{}
 	groups := slices.Clone(c.Groups)
 	for i := range groups {
 		groups[i].ShortSince = time.Time{}
@@ -107,7 +107,7 @@ func (c Peer) suspend() Peer {
 // unready: it starts anew.
 func (c Peer) unready() Peer {
 	c.WasReady, c.UnreadySince, c.UnreadySpell, c.UnreadyReason = false, time.Time{}, "", ""
-	c.FailureSince, c.Failure = time.Time{}, ""
+	c.FailureSince, c.Failure, c.HeadlessSince = time.Time{}, "", time.Time{}
 	groups := slices.Clone(c.Groups)
 	for i := range groups {
 		groups[i].Complete, groups[i].ShortSince = false, time.Time{}
@@ -193,7 +193,7 @@ func (c Peer) foldPods(items []pod, err error, now time.Time) Peer {
 	if c.Suspended {
 		return c
 	}
-	return c.rememberHead().countWorkers(now)
+	return c.rememberHead().countWorkers(now).awaitHead(now)
 }
 
 // foldSet: a set of pods is there when one is, and needs as many as it ever had.
@@ -268,8 +268,20 @@ func levels(items []pod) []Pod {
 
 // rememberHead keeps the UID of the first head pod. Pods and cluster come from two watches, in either order.
 func (c Peer) rememberHead() Peer {
-	if heads := c.heads(); c.FirstHead == "" && len(heads) > 0 && !heads[0].Unstarted {
+	heads := slices.DeleteFunc(c.heads(), c.isFormerHead)
+	if c.FirstHead == "" && len(heads) > 0 && !heads[0].Unstarted {
 		c.FirstHead, c.HeadCreated = heads[0].UID, heads[0].Created
+	}
+	return c
+}
+
+// awaitHead notes since when a cluster that was started again has no head. Before that the start of the run waits for it.
+func (c Peer) awaitHead(now time.Time) Peer {
+	switch awaited := c.Restarted && c.traits().ray && c.FirstHead == "" && len(c.heads()) == 0; {
+	case !awaited:
+		c.HeadlessSince = time.Time{}
+	case c.HeadlessSince.IsZero():
+		c.HeadlessSince = now
 	}
 	return c
 }

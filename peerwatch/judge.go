@@ -74,6 +74,9 @@ func judgeHeads(p Policy, c Peer, now time.Time) *Action {
 	if c.FirstHead != "" && len(heads) == 0 && !c.Self {
 		return failed("head pod of %s is gone", c)
 	}
+	if !c.HeadlessSince.IsZero() && c.Blind == "" && !c.Self {
+		return graceful(c.HeadlessSince.Add(p.StartupGrace), now, failed("%s has had no head pod for %s since it was started again", c, p.StartupGrace))
+	}
 	var verdicts []*Action
 	for _, pod := range heads {
 		if !c.Self || !pod.Deleting {

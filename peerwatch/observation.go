@@ -62,11 +62,14 @@ type Peer struct {
 	FirstHead string
 	// HeadCreated is when that was created.
 	HeadCreated time.Time
-	// FormerHead is the head pod of before a suspension. It is no part of the cluster any more, however long it is seen.
+	// FormerHead is the head pod of before a suspension. Once it is being deleted, or there is another, it is no part of the cluster
+	// any more, however long it is seen.
 	FormerHead string
 	// Former are the pods of before the last restart of the run, Restarted tells that there was one.
 	Former    former
 	Restarted bool
+	// HeadlessSince is since when a cluster that was started again is without a head, zero while it has one.
+	HeadlessSince time.Time
 	// Groups are the worker groups, or the replicas, or the whole of a set of pods.
 	Groups []Group
 }
@@ -98,7 +101,7 @@ func (c Peer) workers() []Pod {
 func (c Peer) own(pods []Pod) []Pod {
 	var own []Pod
 	for _, pod := range pods {
-		former := c.FormerHead != "" && pod.UID == c.FormerHead
+		former := c.isFormerHead(pod) && (c.Suspended || c.FirstHead != "" || pod.Deleting)
 		if c.owns(pod) && !former && !c.isFormer(pod) {
 			own = append(own, pod)
 		}
@@ -112,6 +115,9 @@ func (c Peer) isFormer(pod Pod) bool {
 	outlived := c.Restarted && c.traits().ray && c.FirstHead != "" && pod.Created.Before(c.HeadCreated)
 	return c.Former.has(pod.UID) || outlived
 }
+
+// isFormerHead: the head of before a suspension. It stays the head if that was taken back before KubeRay saw it.
+func (c Peer) isFormerHead(pod Pod) bool { return c.FormerHead != "" && pod.UID == c.FormerHead }
 
 // owns: the pods of most kinds belong to something in between, or are selected by labels alone.
 func (c Peer) owns(pod Pod) bool {

@@ -246,3 +246,23 @@ func TestAHeadThatNeverStartedMayBeReplaced(t *testing.T) {
 	peer = peer.foldPods([]pod{head("c", runs)}, nil, start)
 	require.NotNil(t, judgeHeads(DefaultPolicy(), peer, start))
 }
+
+// TestASuspensionThatWasTakenBackAtOnce leaves the head as it was, and it is judged as before.
+func TestASuspensionThatWasTakenBackAtOnce(t *testing.T) {
+	cluster := clusterOf("gpu", 1, 1)
+	head := ofCluster("gym", "head")
+	head.Metadata.UID = "h1"
+	seen := func(c Peer, pods ...pod) Peer {
+		return c.foldObject([]object{cluster}, nil, start).foldPods(pods, nil, start)
+	}
+	peer := seen(begin(Ref{Name: "rl"}, []Ref{{Name: "gym"}}, Ref{}, start).Peers[1], head)
+	cluster.Spec.Suspend = true
+	peer = seen(peer, head)
+	cluster.Spec.Suspend = false
+	peer = seen(peer, head)
+	require.Nil(t, judgePeer(DefaultPolicy(), peer, start))
+	head.Status.Containers = []containerStatus{{Name: "ray-head", RestartCount: 1}}
+	verdict := judgePeer(DefaultPolicy(), seen(peer, head), start)
+	require.NotNil(t, verdict)
+	require.Equal(t, Fail, verdict.Kind)
+}

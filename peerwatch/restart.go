@@ -44,6 +44,9 @@ func (r Restart) formers() former {
 	return set
 }
 
+// reasonBytes keeps the record small: somebody may report a whole log as the error, and annotations have a limit.
+const reasonBytes = 1024
+
 // finishAfter is how long whoever began a restart is left alone with it. He reads logs before he deletes pods.
 const finishAfter = 5 * time.Second
 
@@ -66,6 +69,9 @@ func restart(p Policy, obs Observation, cause *Action, now time.Time) *Action {
 	next := r.Restart.Count + 1
 	if next > p.MaxRestarts {
 		return failed("%s (after %d of %d restarts)", cause.Reason, r.Restart.Count, p.MaxRestarts)
+	}
+	if !r.Present && r.Blind == "" {
+		return failed("%s (a restart cannot be counted: the registry is gone)", cause.Reason)
 	}
 	if blind := obs.blindSpots(); len(blind) > 0 {
 		return &Action{Kind: Blind, Reason: fmt.Sprintf("cannot restart after %q: cannot see %s", cause.Reason, strings.Join(blind, "; "))}
@@ -135,8 +141,8 @@ func (o Observation) foldRestart(now time.Time) Observation {
 	for i := range o.Peers {
 		o.change(i, func(c Peer) Peer {
 			c.Former, c.FirstHead, c.FormerHead = f, "", ""
-			c.Restarted = true
-			return c.unready().rememberHead().countWorkers(now)
+			c.Restarted, c.HeadlessSince = true, time.Time{}
+			return c.unready().rememberHead().countWorkers(now).awaitHead(now)
 		})
 	}
 	return o
@@ -151,7 +157,7 @@ func (o Observation) plan(reason string, number int, now time.Time) Restart {
 		}
 	}
 	return Restart{
-		Count: number, Incarnation: fmt.Sprintf("restart-%d", number), Reason: reason, Time: now.UTC(),
+		Count: number, Incarnation: fmt.Sprintf("restart-%d", number), Reason: clip(reason, reasonBytes), Time: now.UTC(),
 		Former: slices.Sorted(maps.Keys(uids)),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -248,4 +249,54 @@ func (o Observation) afterRestart(t *testing.T, action Action, count int, now ti
 		})
 	}
 	return o
+}
+
+// TestARestartThatCannotBeCountedTakesTheRunDown: without the registry there is no count, and a run that waits for one holds its GPUs.
+func TestARestartThatCannotBeCountedTakesTheRunDown(t *testing.T) {
+	obs := healthy()
+	killed(&obs)
+	obs.Registry.Present = false
+	action := Decide(restartPolicy(), obs, start)
+	require.Equal(t, Fail, action.Kind)
+	require.Contains(t, action.Reason, "cannot be counted")
+	obs.Registry.Blind = "503"
+	require.Equal(t, Blind, Decide(restartPolicy(), obs, start).Kind)
+}
+
+func TestTheRecordOfARestartIsSmall(t *testing.T) {
+	obs := healthy()
+	require.Len(t, obs.plan(strings.Repeat("x", 1<<20), 1, start).Reason, reasonBytes)
+}
+
+// TestAHeadThatDoesNotComeBackFromARestart is a failure after the startup grace, unless it is suspended meanwhile.
+func TestAHeadThatDoesNotComeBackFromARestart(t *testing.T) {
+	policy := restartPolicy()
+	cluster := clusterOf("gpu", 1, 1)
+	head := ofCluster("gym", "head")
+	head.Metadata.UID = "old"
+	seen := func(c Peer, at time.Duration, pods ...pod) Peer {
+		return c.foldObject([]object{cluster}, nil, start.Add(at)).foldPods(pods, nil, start.Add(at))
+	}
+	obs := begin(Ref{Name: "rl"}, []Ref{{Name: "gym"}}, Ref{}, start)
+	obs.change(1, func(c Peer) Peer { return seen(c, 0, head) })
+	cm := record(t, obs.plan("why", 1, start), "restart-1")
+	obs = obs.foldRegistry([]configMap{cm}, nil, start)
+	absent := seen(obs.Peers[1], time.Second)
+	require.Equal(t, start.Add(policy.StartupGrace), judgePeer(policy, absent, start.Add(time.Minute)).At)
+	verdict := judgePeer(policy, absent, start.Add(policy.StartupGrace))
+	require.Equal(t, "RayCluster gym has had no head pod for 20m0s since it was started again", verdict.Reason)
+
+	blind := absent.foldPods(nil, registry.ErrNotFound, start.Add(time.Minute))
+	require.Nil(t, judgePeer(policy, blind, start.Add(time.Hour)), "nobody knows")
+	require.Equal(t, Wait, judgePeer(policy, seen(blind, time.Hour), start.Add(time.Hour)).Kind, "it may have had one meanwhile")
+
+	cluster.Spec.Suspend = true
+	suspended := seen(absent, time.Minute)
+	require.Nil(t, judgePeer(policy, suspended, start.Add(time.Hour)))
+	cluster.Spec.Suspend = false
+	require.Equal(t, Wait, judgePeer(policy, seen(suspended, time.Hour), start.Add(time.Hour)).Kind)
+
+	next := ofCluster("gym", "head")
+	next.Metadata.UID = "new"
+	require.Nil(t, judgePeer(policy, seen(absent, time.Minute, next), start.Add(time.Hour)))
 }
