@@ -277,7 +277,7 @@ func (c Peer) rememberHead() Peer {
 
 // awaitHead notes since when a cluster that was started again has no head. Before that the start of the run waits for it.
 func (c Peer) awaitHead(now time.Time) Peer {
-	switch awaited := c.Restarted && c.traits().ray && c.FirstHead == "" && len(c.heads()) == 0; {
+	switch awaited := c.Restarted && !c.Suspended && c.traits().ray && c.FirstHead == "" && len(c.heads()) == 0; {
 	case !awaited:
 		c.HeadlessSince = time.Time{}
 	case c.HeadlessSince.IsZero():

@@ -292,6 +292,7 @@ func TestAHeadThatDoesNotComeBackFromARestart(t *testing.T) {
 
 	cluster.Spec.Suspend = true
 	suspended := seen(absent, time.Minute)
+	require.Zero(t, suspended.awaitHead(start).HeadlessSince, "a restart that begins meanwhile does not count either")
 	require.Nil(t, judgePeer(policy, suspended, start.Add(time.Hour)))
 	cluster.Spec.Suspend = false
 	require.Equal(t, Wait, judgePeer(policy, seen(suspended, time.Hour), start.Add(time.Hour)).Kind)
