@@ -24,7 +24,7 @@ func (s *snapshot) judgeRayJob(status *Status) {
 		status.Phase = Succeeded
 	case job != nil && rayJobEnded(job):
 		s.fail(status, rayJobEnd(job), endTime(job))
-	case s.registryError() != "":
+	case s.registryError() != "" && (job == nil || job.DeletionTimestamp != nil || !s.outlivesErrors()):
 		s.fail(status, "", time.Time{})
 	case job == nil || job.DeletionTimestamp != nil:
 		status.Phase = Failed

@@ -136,13 +136,27 @@ func (s *snapshot) judgeRayClusters(status *Status) {
 		status.Phase = Succeeded
 	case condition != nil:
 		s.fail(status, condition.Message, condition.LastTransitionTime.Time)
-	case s.registryError() != "":
+	case s.registryError() != "" && (s.driver == nil || !s.outlivesErrors()):
 		s.fail(status, "", time.Time{})
 	case s.driver == nil:
 		status.Phase, status.absent = Pending, true
 		status.Reason = fmt.Sprintf("Job %s does not exist", v1alpha1.DriverJobName(s.name))
 	default:
 		s.judgeLiving(status)
+	}
+}
+
+// outlivesErrors tells whether a run with an error may go on: peerwatch starts it again and takes the error away, or leaves it to the driver.
+// What peerwatch takes down for good has no driver any more.
+func (s *snapshot) outlivesErrors() bool {
+	if s.configMap == nil {
+		return false
+	}
+	switch v1alpha1.OnPeerFailure(s.configMap.Annotations[v1alpha1.AnnotationOnPeerFailure]) {
+	case v1alpha1.PeerFailureRestart, v1alpha1.PeerFailureIgnore:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -111,6 +111,9 @@ func registry(run *v1alpha1.Run) []any {
 	if shards := len(names) - 1; shards > 0 {
 		main.WithAnnotations(map[string]string{v1alpha1.AnnotationRegistryShards: strconv.Itoa(shards)})
 	}
+	if reaction := run.Spec.Failure.OnPeerFailure; reaction != v1alpha1.PeerFailureCascade {
+		main.WithAnnotations(map[string]string{v1alpha1.AnnotationOnPeerFailure: string(reaction)})
+	}
 	out := []any{main}
 	for i, name := range names[1:] {
 		out = append(out, registryConfigMap(run, name).WithLabels(map[string]string{v1alpha1.LabelRegistryShard: strconv.Itoa(i)}))

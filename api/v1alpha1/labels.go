@@ -39,6 +39,10 @@ const AnnotationRemoving = "tandem.dev/removing"
 // has the key too.
 const AnnotationRegistryShards = "tandem.dev/registry-shards"
 
+// AnnotationOnPeerFailure of the run's ConfigMap is failure.onPeerFailure, where that is not cascade: a reported error is then not always
+// the end.
+const AnnotationOnPeerFailure = "tandem.dev/on-peer-failure"
+
 // ErrorKey of the run's ConfigMap is non-empty once the run has failed.
 const ErrorKey = "error"
 

@@ -34,4 +34,13 @@ func (g Group) beginAttempt() []*corev1ac.ContainerApplyConfiguration {
 	return []*corev1ac.ContainerApplyConfiguration{begin}
 }
 
+// hold is how long a driver that has failed waits before its pod ends where JobSet may start the run again. The pod whose failure made the
+// driver fail ends seconds after it, when its containers have stopped, and JobSet goes by the first Job that fails.
+func hold(run *v1alpha1.Run) []*corev1ac.EnvVarApplyConfiguration {
+	if run.Spec.Backend.OnKubeRay() || run.Spec.Failure.Restarts() == 0 {
+		return nil
+	}
+	return []*corev1ac.EnvVarApplyConfiguration{literal("TANDEM_HOLD_SECONDS", "40")}
+}
+
 func (g Group) isDriverHead() bool { return g.isHead() && g.Cluster.Name == g.Run.Spec.Driver.Cluster }

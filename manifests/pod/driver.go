@@ -75,7 +75,7 @@ func driverTemplate(run *v1alpha1.Run) (*corev1ac.PodTemplateSpecApplyConfigurat
 		spec.WithWorkloadRef(ref)
 	}
 	template := marked(corev1ac.PodTemplateSpec().WithLabels(DriverLabels(run)), scheduling.Pod(run.Spec.Driver.Cluster, v1alpha1.GroupDriver, false))
-	template, err := overlay(template.WithSpec(spec), DriverContainer, []*v1alpha1.PodTemplate{run.Spec.PodTemplate, run.Spec.Driver.PodTemplate})
+	template, err := overlay(template.WithSpec(spec), DriverContainer, []*v1alpha1.PodTemplate{withoutContainers(run.Spec.PodTemplate), run.Spec.Driver.PodTemplate})
 	if err != nil {
 		return nil, fmt.Errorf("the driver's pod: %w", err)
 	}
@@ -101,7 +101,7 @@ func driverContainer(run *v1alpha1.Run) *corev1ac.ContainerApplyConfiguration {
 	return userContainer(run, DriverContainer, "").
 		WithCommand(submitCommand()...).
 		WithArgs(submitArgs(run)...).
-		WithEnv(slices.Concat(baseEnv(run), rayTokenEnv(run), userEnv(driver.Env))...).
+		WithEnv(slices.Concat(baseEnv(run), rayTokenEnv(run), hold(run), userEnv(driver.Env))...).
 		WithResources(resources(driver.Resources, driver.Limits, 0))
 }
 

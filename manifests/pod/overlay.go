@@ -10,8 +10,7 @@ import (
 	"github.com/tandem-rl/tandem/api/v1alpha1"
 )
 
-// overlay merges the pod templates of the file into one of ours, the nearest last. In the templates of run and cluster the Ray container is
-// called ray, which the driver's pod does not have: there such an entry is left out.
+// overlay merges the pod templates of the file into one of ours, the nearest last.
 //
 // Validate has tried each by itself. One may still not go with another, such as two that order one list differently.
 func overlay(template *corev1ac.PodTemplateSpecApplyConfiguration, main string, patches []*v1alpha1.PodTemplate) (*corev1ac.PodTemplateSpecApplyConfiguration, error) {
@@ -29,9 +28,6 @@ func overlay(template *corev1ac.PodTemplateSpecApplyConfiguration, main string, 
 }
 
 func merged(template *corev1ac.PodTemplateSpecApplyConfiguration, main string, patch []byte) (*corev1ac.PodTemplateSpecApplyConfiguration, error) {
-	if main != RayContainer {
-		patch = withoutContainer(patch, RayContainer)
-	}
 	original, err := json.Marshal(template)
 	if err != nil {
 		return nil, err
@@ -61,20 +57,19 @@ func first(containers []corev1ac.ContainerApplyConfiguration, name string) bool 
 	return at >= 0
 }
 
-// withoutContainer takes the entry of one container out of a patch.
-func withoutContainer(patch []byte, name string) []byte {
-	var tree struct {
-		Spec map[string]json.RawMessage `json:"spec"`
+// withoutContainers leaves the containers out of the run's template for the driver's pod: they are the Ray container, which that pod does not
+// have, and those beside it, one of which would keep that pod from ending, and with it the run.
+func withoutContainers(template *v1alpha1.PodTemplate) *v1alpha1.PodTemplate {
+	if template == nil {
+		return nil
 	}
-	var whole map[string]json.RawMessage
-	var containers []map[string]any
-	if json.Unmarshal(patch, &whole) != nil || json.Unmarshal(patch, &tree) != nil || json.Unmarshal(tree.Spec["containers"], &containers) != nil {
-		return patch // no containers in it
+	var whole, spec map[string]json.RawMessage
+	if json.Unmarshal(template.Patch(), &whole) != nil || json.Unmarshal(whole["spec"], &spec) != nil || spec["containers"] == nil {
+		return template // no containers in it
 	}
-	kept := slices.DeleteFunc(containers, func(c map[string]any) bool { return c["name"] == name })
-	tree.Spec["containers"] = mustJSON(kept)
-	whole["spec"] = mustJSON(tree.Spec)
-	return mustJSON(whole)
+	delete(spec, "containers")
+	whole["spec"] = mustJSON(spec)
+	return v1alpha1.NewPodTemplate(mustJSON(whole))
 }
 
 // mustJSON encodes what was decoded.

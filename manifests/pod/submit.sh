@@ -69,4 +69,11 @@ elif ((code != 0)) && [[ $answer =~ \"driver_exit_code\":\ *(-?[1-9][0-9]*) ]]; 
   code=${BASH_REMATCH[1]}
   if ((code < 0)); then ((code = 128 - code)); fi # Python's number for a signal
 fi
+
+# A driver often fails because something else has. Where that is started again, it must be the first to be seen to have failed.
+if ((code != 0)) && [[ -n $TANDEM_HOLD_SECONDS ]]; then
+  echo "tandem: exit code $code is kept for $TANDEM_HOLD_SECONDS s, in which what made the driver fail may be seen to have failed" >&2
+  exec {never}<> <(:)
+  for ((i = 0; i < TANDEM_HOLD_SECONDS; i++)); do read -r -t 1 -u "$never"; done
+fi
 exit "$code"

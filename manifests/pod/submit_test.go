@@ -150,3 +150,17 @@ func TestSIGTERMEndsTheSubmission(t *testing.T) {
 	require.Equal(t, 143, cmd.ProcessState.ExitCode(), stderr)
 	require.Contains(t, rest.String(), "told to stop")
 }
+
+// JobSet goes by the first Job that fails: a driver that fails because a pod has must not be it, where that pod is started again.
+func TestADriverThatFailedWaitsWhereTheRunMayStartAgain(t *testing.T) {
+	t.Parallel()
+	failed := submission{ray: "exit 1", answer: `{"status": "FAILED", "driver_exit_code": 7}`, env: []string{"TANDEM_HOLD_SECONDS=1"}, command: []string{"train"}}
+	cmd, stderr := failed.start(t)
+	_ = cmd.Run() // its code is looked at
+	require.Equal(t, 7, cmd.ProcessState.ExitCode())
+	require.Contains(t, stderr.String(), "exit code 7 is kept for 1 s")
+
+	done := submission{ray: "exit 0", answer: succeeded, env: []string{"TANDEM_HOLD_SECONDS=3600"}, command: []string{"train"}}
+	cmd, stderr = done.start(t)
+	require.NoError(t, cmd.Run(), stderr)
+}
