@@ -111,15 +111,24 @@ func (o *options) loadRun(file string) (*v1alpha1.Run, error) {
 }
 
 func (o *options) readFile(file string) ([]byte, error) {
-	if file == "-" {
-		return io.ReadAll(o.In)
+	in := o.In
+	if file != "-" {
+		opened, err := os.Open(file)
+		if path := (*os.PathError)(nil); errors.As(err, &path) {
+			return nil, path.Err // the caller names the file
+		}
+		defer opened.Close() // it is only read
+		in = opened
 	}
-	data, err := os.ReadFile(file)
+	data, err := io.ReadAll(io.LimitReader(in, maxFile))
 	if path := (*os.PathError)(nil); errors.As(err, &path) {
-		return nil, path.Err // the caller names the file
+		return nil, path.Err
 	}
 	return data, err
 }
+
+// maxFile is more than a Run file may have, which is for its decoder to say. A device may go on for ever.
+const maxFile = 4 << 20
 
 // settleNamespace fills the namespace that the file leaves open; one that contradicts -n is a mistake, as for kubectl.
 func (o *options) settleNamespace(run *v1alpha1.Run) error {
