@@ -124,6 +124,9 @@ func (o *options) readFile(file string) ([]byte, error) {
 	if path := (*os.PathError)(nil); errors.As(err, &path) {
 		return nil, path.Err
 	}
+	if len(data) == maxFile {
+		return nil, fmt.Errorf("has %d bytes or more, which no Run file or manifest of a run has", maxFile)
+	}
 	return data, err
 }
 
