@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/tandem-rl/tandem/api/v1alpha1"
 	"github.com/tandem-rl/tandem/internal/faultyapi"
 	"github.com/tandem-rl/tandem/test/fakeray"
 	"github.com/tandem-rl/tandem/test/podprocess"
@@ -111,7 +112,11 @@ func TestPeerwatchDoesNotMindAThousandOtherPods(t *testing.T) {
 func (c *cast) liveAndDie(i int) error {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("other-%d", i), Namespace: c.Metadata.Namespace},
-		Spec:       corev1.PodSpec{SchedulerName: "nobody", Containers: []corev1.Container{{Name: "ray", Image: "other"}}},
+		Spec: corev1.PodSpec{
+			SchedulerName: "nobody", Containers: []corev1.Container{{Name: "ray", Image: "other"}},
+			// It is there; the namespace's default one is made in its own time.
+			ServiceAccountName: v1alpha1.RegistryAccountName(c.Metadata.Name),
+		},
 	}
 	if i%2 == 0 {
 		pod.Labels = map[string]string{"ray.io/cluster": c.Cluster(1) + "-other", "ray.io/node-type": []string{"head", "worker"}[i/2%2]}
