@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 
+	"github.com/tandem-rl/tandem/bench/internal/figure"
 	"github.com/tandem-rl/tandem/test/fakeray"
 	"github.com/tandem-rl/tandem/test/podprocess"
 )
@@ -123,7 +124,7 @@ func (b *bench) measure(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Sidecar.BinaryMiB = mebibytes(info.Size())
+	r.Sidecar.BinaryMiB = figure.Mebibytes(info.Size())
 	b.say("idle watchers, storms, and the polling watcher")
 	quiet, err := b.newTeam(ctx, 2, unreadyGrace, b.server.Config)
 	if err != nil {

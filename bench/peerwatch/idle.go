@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"regexp"
-	"strconv"
 	"time"
+
+	"github.com/tandem-rl/tandem/bench/internal/figure"
 )
 
 // sidecar is what a watcher costs that has nothing to do, in a run of two clusters.
@@ -35,7 +33,7 @@ func (b *bench) idle(ctx context.Context, t *team, s *sidecar) error {
 	}
 	to := time.Now()
 	for _, w := range t.watchers {
-		rss, err := residentMiB(w.PID())
+		rss, err := figure.ResidentMiB(w.PID())
 		if err != nil {
 			return err
 		}
@@ -47,19 +45,4 @@ func (b *bench) idle(ctx context.Context, t *team, s *sidecar) error {
 	others, watches := between(requests, time.Time{}, from)
 	s.Before = others + watches
 	return t.stop(ctx)
-}
-
-var resident = regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB$`)
-
-func residentMiB(pid int) (float64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	found := resident.FindSubmatch(status)
-	if found == nil {
-		return 0, fmt.Errorf("/proc/%d/status has no VmRSS", pid)
-	}
-	kib, err := strconv.ParseInt(string(found[1]), 10, 64)
-	return mebibytes(kib * 1024), err
 }

@@ -23,6 +23,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/tandem-rl/tandem/bench/internal/figure"
 )
 
 func main() {
@@ -90,7 +92,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	if o.out != "" {
-		if err := report.writeFile(o.out); err != nil {
+		if err := figure.WriteFile(o.out, report); err != nil {
 			return err
 		}
 	}

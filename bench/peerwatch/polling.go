@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tandem-rl/tandem/bench/internal/figure"
 )
 
 // polled is what the polling watcher made of the same kills, with two clusters: it knows one peer.
@@ -64,11 +66,11 @@ func summarize(trials int, took map[string][]time.Duration) polled {
 		times := took[k.name]
 		noticed = slices.Concat(noticed, times)
 		c := polledCell{Kill: k.name, Trials: trials, Missed: trials - len(times)}
-		c.P50S, c.P99S = quantile(times, 0.50).Seconds(), quantile(times, 0.99).Seconds()
+		c.P50S, c.P99S = figure.Quantile(times, 0.50).Seconds(), figure.Quantile(times, 0.99).Seconds()
 		p.Cells = append(p.Cells, c)
 		p.Trials, p.Missed = p.Trials+trials, p.Missed+c.Missed
 	}
-	p.P50S = quantile(noticed, 0.50).Seconds()
+	p.P50S = figure.Quantile(noticed, 0.50).Seconds()
 	return p
 }
 

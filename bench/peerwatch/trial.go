@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tandem-rl/tandem/api/v1alpha1"
+	"github.com/tandem-rl/tandem/bench/internal/figure"
 	"github.com/tandem-rl/tandem/test/fakeray"
 	"github.com/tandem-rl/tandem/test/podclient"
 )
@@ -94,7 +95,7 @@ func (b *bench) cell(ctx context.Context, k kill, clusters, trials int) (cell, e
 			}
 		}
 	}
-	c.P50Ms, c.P99Ms = milliseconds(quantile(took, 0.50)), milliseconds(quantile(took, 0.99))
+	c.P50Ms, c.P99Ms = milliseconds(figure.Quantile(took, 0.50)), milliseconds(figure.Quantile(took, 0.99))
 	return c, nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/tandem-rl/tandem/bench/internal/figure"
 )
 
 // contest is what came of n writers at once.
@@ -156,7 +158,7 @@ func (f *field) start(ctx context.Context) contest {
 	}
 	return contest{
 		Writers: len(f.writers), Failed: failed, WallMs: milliseconds(wall),
-		P50Ms: milliseconds(quantile(took, 0.50)), P99Ms: milliseconds(quantile(took, 0.99)),
+		P50Ms: milliseconds(figure.Quantile(took, 0.50)), P99Ms: milliseconds(figure.Quantile(took, 0.99)),
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/tandem-rl/tandem/bench/internal/figure"
 	"github.com/tandem-rl/tandem/test/localcluster"
 )
 
@@ -89,7 +90,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	if o.out != "" {
-		if err := report.writeFile(o.out); err != nil {
+		if err := figure.WriteFile(o.out, report); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tandem-rl/tandem/bench/internal/figure"
 	"github.com/tandem-rl/tandem/registry"
 	"github.com/tandem-rl/tandem/test/podclient"
 )
@@ -85,7 +86,7 @@ func (b *bench) oneWrite(ctx context.Context) (ms float64, err error) {
 		}
 		took[i] = time.Since(began)
 	}
-	return milliseconds(quantile(took, 0.5)), s.remove(ctx)
+	return milliseconds(figure.Quantile(took, 0.5)), s.remove(ctx)
 }
 
 // notify publishes one key after the other to n waiters.
@@ -119,7 +120,7 @@ func (b *bench) notify(ctx context.Context, how waiting, n int) (notice, error) 
 	}
 	return notice{
 		How: how.name, Waiters: n, Rounds: how.rounds[n], Told: len(took),
-		P50Ms: milliseconds(quantile(took, 0.50)), P99Ms: milliseconds(quantile(took, 0.99)),
+		P50Ms: milliseconds(figure.Quantile(took, 0.50)), P99Ms: milliseconds(figure.Quantile(took, 0.99)),
 	}, s.remove(ctx)
 }
 

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -78,14 +76,6 @@ func (r *report) lost() error {
 
 func mayNotLose(name string) bool { return name == library.name || name == libraryJoin.name }
 
-func (r *report) writeFile(file string) error {
-	raw, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(raw, '\n'), 0o644)
-}
-
 // print prints the table, the goals and the line that sums it up.
 func (r *report) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
@@ -126,15 +116,3 @@ func ms(ms float64) string {
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
-
-// quantile sorts all and returns the smallest that a share q of them does not exceed.
-func quantile(all []time.Duration, q float64) time.Duration {
-	if len(all) == 0 {
-		return 0
-	}
-	slices.Sort(all)
-	rank := int(q*float64(len(all))+0.9999) - 1
-	return all[min(max(rank, 0), len(all)-1)]
-}

@@ -3,22 +3,9 @@ package main
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
-
-func TestQuantileIsTheSmallestThatTheShareDoesNotExceed(t *testing.T) {
-	all := make([]time.Duration, 100)
-	for i := range all {
-		all[i] = time.Duration(100 - i)
-	}
-	require.Equal(t, time.Duration(50), quantile(all, 0.50))
-	require.Equal(t, time.Duration(99), quantile(all, 0.99))
-	require.Equal(t, time.Duration(7), quantile([]time.Duration{7}, 0.99))
-	require.Equal(t, time.Duration(2), quantile([]time.Duration{3, 1, 2}, 0.50))
-	require.Zero(t, quantile(nil, 0.5))
-}
 
 func example() *report {
 	return &report{

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/tandem-rl/tandem/bench/internal/figure"
 	"github.com/tandem-rl/tandem/test/podclient"
 )
 
@@ -46,7 +47,7 @@ func (b *bench) idleSidecar(ctx context.Context, program string) (i idle, err er
 	if err != nil {
 		return i, err
 	}
-	i.BinaryMiB = mebibytes(info.Size())
+	i.BinaryMiB = figure.Mebibytes(info.Size())
 	s, err := b.newSite(ctx, 0)
 	if err != nil {
 		return i, err
@@ -78,7 +79,7 @@ func (b *bench) idleSidecar(ctx context.Context, program string) (i idle, err er
 		return i, err
 	}
 	i.Requests, i.Seconds = all-i.Before, time.Since(began).Seconds()
-	i.RSSMiB, err = residentMiB(p.cmd.Process.Pid)
+	i.RSSMiB, err = figure.ResidentMiB(p.cmd.Process.Pid)
 	return i, err
 }
 
@@ -233,19 +234,4 @@ func freeAddress() (string, error) {
 	}
 	defer listener.Close()
 	return listener.Addr().String(), nil
-}
-
-var resident = regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB$`)
-
-func residentMiB(pid int) (float64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	found := resident.FindSubmatch(status)
-	if found == nil {
-		return 0, fmt.Errorf("/proc/%d/status has no VmRSS", pid)
-	}
-	kib, err := strconv.ParseInt(string(found[1]), 10, 64)
-	return mebibytes(kib * 1024), err
 }

@@ -10,7 +10,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,6 +19,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/tandem-rl/tandem/bench/internal/figure"
 )
 
 func main() {
@@ -69,9 +70,5 @@ func (r *report) write(path string) error {
 	if path == "" {
 		return nil
 	}
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(data, '\n'), 0o644)
+	return figure.WriteFile(path, r)
 }
